@@ -6,7 +6,7 @@ import random
 import unittest
 
 from made_ranks import BACKWARD, FORWARD, TRANSFER, Job
-from pdhost_run import Case
+from pdhost_run import CONF, Case
 from test_html import Page, page_text
 
 # A step of the balanced ranks of corpus/pytorch/ranks, in ms, measured without a profiler.
@@ -183,6 +183,17 @@ class Ranks(Case):
         one, = figures["ranks"][1]["operations"]
         self.assertEqual((one["calls"], one["on_all"]), (12, 11))
         self.assertAlmostEqual(one["latency_ns"] - one["on_all_latency_ns"], 1e3 * lost["dur"], delta=10)
+
+    def test_runs_of_ddp_on_two_gpus(self):
+        """Traces of scripts/gpu-ranks on two H100, whose injection is known."""
+        for name, verdict, late, cause in (("late_host", "straggler", 1, "host_compute"),
+                                           ("uneven_batch", "uneven_work", 1, "uneven_work"),
+                                           ("no_overlap_wide", "comm_not_overlapped", None, None)):
+            files = [os.path.join(CONF, "..", "corpus", "recorded", f"ddp_{name}_rank{rank}.json.gz") for rank in (0, 1)]
+            code, out, err = self.run_pdhost("analyze", "--ranks", "json", "--sink", "json:output_json=out.json", *files, watch=False)
+            self.assertEqual(code, 0, err)
+            figures = json.loads(out)
+            self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"]), (verdict, late, cause), name)
 
     def test_process_groups_are_matched_among_their_own_ranks(self):
         """Ranks 2 and 3 come late, by 400 and 500 us: 0 and 1 do not wait for each other, and 2 waits for 3 alone."""

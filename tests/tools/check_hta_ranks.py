@@ -1,5 +1,5 @@
 """What Holistic Trace Analysis computes of several ranks' traces is what `pdhost analyze` says of them.
-Usage: check_hta_ranks.py PDHOST FOLDER: the pairs NAME_rank0.json.gz and NAME_rank1.json.gz of FOLDER
+Usage: check_hta_ranks.py PDHOST FOLDER ...: the pairs NAME_rank0.json.gz and NAME_rank1.json.gz of each
 """
 import glob
 import json
@@ -39,13 +39,15 @@ def check_pair(checks, name, pdhost, files):
 
 
 def main():
-    pdhost, folder = sys.argv[1:]
+    pdhost, *folders = sys.argv[1:]
     checks = Checks("hta_ranks")
-    names = sorted({re.sub(r"_rank\d+\.json\.gz$", "", path) for path in glob.glob(os.path.join(folder, "*_rank*.json.gz"))})
-    if not names:
-        sys.exit(f"check_hta_ranks: no pair of traces in {folder}")
-    for name in names:
-        check_pair(checks, os.path.basename(name), pdhost, {rank: f"{name}_rank{rank}.json.gz" for rank in (0, 1)})
+    for folder in folders:
+        paths = glob.glob(os.path.join(folder, "*_rank*.json.gz"))
+        names = sorted({re.sub(r"_rank\d+\.json\.gz$", "", path) for path in paths})
+        if not names:
+            sys.exit(f"check_hta_ranks: no pair of traces in {folder}")
+        for name in names:
+            check_pair(checks, os.path.basename(name), pdhost, {rank: f"{name}_rank{rank}.json.gz" for rank in (0, 1)})
     checks.end()
 
 
