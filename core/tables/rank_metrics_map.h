@@ -10,6 +10,7 @@
   X(ranks_verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                               \
     "the same as one word: straggler, uneven_work, comm_bound, comm_not_overlapped, none, or withheld", NULL,          \
     "pdhost")                                                                                                          \
+  X(ranks_helps, "What helps", "What helps", TEXT, DETAIL, "what to do about it, in words", NULL, "pdhost")            \
   X(ranks_straggler, "Late rank", "Late rank", COUNT, 0, "the rank that the others wait for", NULL, "pdhost")          \
   X(ranks_straggler_cause, "Its cause", "Its cause", TEXT, 0,                                                          \
     "what that rank has more of than the others: a bottleneck as scenarios spell it, or uneven_work", NULL, "pdhost")  \

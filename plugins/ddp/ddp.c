@@ -47,6 +47,8 @@ static const pd_preset presets[] = {
 static const pd_device_preset device_presets[] = {
     {"cpu", "scenario.bucket_mb", "0.5"}, {"cpu", "data.image_size", "32"}, {NULL, NULL, NULL}};
 
+static const pd_cure cures[] = {{"host_compute", "scenario.straggler_us=0"}, {NULL, NULL}};
+
 typedef struct {
   pd_kit kit;
   const options *opt;
@@ -166,5 +168,5 @@ static pd_status finish(void *state_) {
 }
 
 PD_SCENARIO("ddp", "1.0", "data-parallel training: gradients are averaged over all ranks", options, rows,
-            .bottleneck = "none", .presets = presets, .init = init, .step = step, .teardown = teardown,
+            .bottleneck = "none", .presets = presets, .cures = cures, .init = init, .step = step, .teardown = teardown,
             .device_presets = device_presets, .finish = finish)

@@ -194,6 +194,10 @@ class Ranks(Case):
             self.assertEqual(code, 0, err)
             figures = json.loads(out)
             self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"]), (verdict, late, cause), name)
+            helps = {"late_host": "host's work out of the step", "uneven_batch": "as much work", "no_overlap_wide": "in buckets"}[name]
+            self.assertIn(helps, figures["helps"])
+            code, out, _ = self.run_pdhost("analyze", *files, watch=False)
+            self.assertIn(f"  What helps   {figures['helps'].split()[0]} ", out[out.index("\nRanks"):])
 
     def test_process_groups_are_matched_among_their_own_ranks(self):
         """Ranks 2 and 3 come late, by 400 and 500 us: 0 and 1 do not wait for each other, and 2 waits for 3 alone."""

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERDICT_INDENT = 9 };
+enum { VERDICT_INDENT = 9, HELPS_INDENT = 15 };
 #define RANKS_FORMAT "pdhost.ranks/1"
 
 typedef struct figure {
@@ -129,6 +129,24 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
   }
 }
 
+const char *rank_report_helps(const rank_summary *self) {
+  switch (self->verdict) {
+  case RANKS_STRAGGLER:
+    return self->cause < VERDICT_none ? verdict_helps(self->cause)
+                                      : "Look at the late rank's own trace for what it does before its launches.";
+  case RANKS_UNEVEN:
+    return "Give all ranks as much work: batches of one size, sequences whose lengths add up to the same, layers and "
+           "experts that are divided evenly.";
+  case RANKS_COMM_BOUND:
+    return "Send fewer bytes: gradients in bfloat16, several batches between two averages, or larger batches; or use "
+           "faster links.";
+  case RANKS_NOT_OVERLAPPED:
+    return "Reduce gradients in buckets while the backward pass goes on, on a stream of their own, as "
+           "DistributedDataParallel does.";
+  default: return NULL;
+  }
+}
+
 enum { MESSAGES_SHOWN = 6, NAME_SHOWN = 28 };
 
 /* The largest messages whose size is known. */
@@ -155,6 +173,9 @@ void rank_report_head(const rank_summary *self) {
   rank_report_sentence(self, text);
   printf("\nRanks");
   wrap_print(text, 5, VERDICT_INDENT);
+  if (!rank_report_helps(self)) return;
+  printf("  What helps");
+  wrap_print(rank_report_helps(self), 12, HELPS_INDENT);
 }
 
 void rank_report_figures(const rank_summary *self) {
@@ -267,11 +288,11 @@ bool rank_report_json(const rank_summary *self, FILE *out) {
       ranks = NULL;
     }
   json_t *document = json_pack(
-      "{s:s, s:s, s:b, s:s, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT, "verdict",
-      rank_report_verdict(self), "possible", self->is_possible, "sentence", words, "share", self->share, "straggler",
-      late ? json_integer(late->side->rank) : json_null(), "cause", rank_report_cause(self), "cause_ns",
-      late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps, "collectives", (json_int_t)self->matched,
-      "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns", self->step_ns, "ranks", ranks, "messages",
-      messages_value(self), "clocks", clocks_value(self));
+      "{s:s, s:s, s:b, s:s, s:s?, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT,
+      "verdict", rank_report_verdict(self), "possible", self->is_possible, "sentence", words, "helps",
+      rank_report_helps(self), "share", self->share, "straggler", late ? json_integer(late->side->rank) : json_null(),
+      "cause", rank_report_cause(self), "cause_ns", late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps,
+      "collectives", (json_int_t)self->matched, "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns",
+      self->step_ns, "ranks", ranks, "messages", messages_value(self), "clocks", clocks_value(self));
   return json_text_write(document, 3, JSON_TEXT_ROUNDED, out);
 }

@@ -20,7 +20,7 @@ static const pd_table *verdict(arena *pool, const rank_summary *self) {
   rank_report_sentence(self, words);
   begin(&table, pool, self, "ranks_verdict", "What the ranks wait for", NULL);
   TABLE_COLUMNS(&table, M_ranks_verdict, M_ranks_verdict_cause, M_ranks_straggler, M_ranks_straggler_cause,
-                M_ranks_straggler_more, M_ranks_share, M_ranks_step, M_ranks_steps, M_ranks_collectives);
+                M_ranks_straggler_more, M_ranks_share, M_ranks_helps, M_ranks_step, M_ranks_steps, M_ranks_collectives);
   table_row(&table, 0);
   table_row_flags(&table, PD_ROW_RECORD);
   table_string(&table, M_ranks_verdict, arena_text(pool, words, strlen(words)));
@@ -31,6 +31,7 @@ static const pd_table *verdict(arena *pool, const rank_summary *self) {
     table_int(&table, M_ranks_straggler_more, (int64_t)self->cause_ns);
   }
   if (self->verdict != RANKS_NONE) table_double(&table, M_ranks_share, 100 * self->share);
+  if (rank_report_helps(self)) table_string(&table, M_ranks_helps, rank_report_helps(self));
   table_int(&table, M_ranks_step, (int64_t)self->step_ns);
   table_int(&table, M_ranks_steps, self->steps);
   table_int(&table, M_ranks_collectives, (int64_t)self->matched);
