@@ -11,6 +11,8 @@
 #define HOPS_LEAST 4
 /* A hop of more records is a section of its own, which the program may well run on another stream. */
 #define HOP_RECORDS 8
+/* The least share of a stream's kernel time with nothing beside it, for its waits to be taken apart. */
+#define ALONE_SHARE 0.8
 /* Two records that touch lie beside nothing. */
 #define TOUCH_NS 1000
 
@@ -64,6 +66,34 @@ static bool main_stream(const timeline *self, uint32_t *out) {
   }
   free(busy);
   return true;
+}
+
+static bool is_beside(const int64_t *all, const int64_t *alone, uint32_t stream, uint32_t main) {
+  return stream != main && (double)alone[stream] < ALONE_SHARE * (double)all[stream];
+}
+
+/* Without operations it is not known whose waits they are. A stream whose kernels mostly run beside others is there for
+ * that, as those on which a library divides one convolution: its waits stay. False on no memory. */
+static bool keep_library_waits(timeline *self, uint32_t main, const bool *lone) {
+  const uint64_t streams = self->facts->trace->streams.count;
+  int64_t *all = calloc(streams + 1, sizeof *all), *alone = calloc(streams + 1, sizeof *alone);
+  const bool ok = all && alone;
+  for (uint32_t i = 0; ok && i < self->record_count; i++) {
+    const timeline_record *record = &self->records[i];
+    if (record->kind != PD_ACTIVITY_KERNEL) continue;
+    all[record->stream] += record->end_ns - record->start_ns;
+    if (lone[i]) alone[record->stream] += record->end_ns - record->start_ns;
+  }
+  for (uint32_t i = 0; ok && i < self->record_count; i++) {
+    const timeline_record *record = &self->records[i];
+    for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++)
+      if (is_beside(all, alone, record->stream, main) ||
+          is_beside(all, alone, self->records[self->edges[e].record].stream, main))
+        self->edges[e].apart = false;
+  }
+  free(all);
+  free(alone);
+  return ok;
 }
 
 static bool is_hop(const timeline *self, const bool *lone, uint32_t index) {
@@ -154,7 +184,7 @@ bool timeline_find_chains(timeline *self) {
   bool *lone = find_lone(self);
   if (!lone) return false;
   uint64_t hops = 0;
-  const bool ok = mark_hops(self, lone, &hops);
+  const bool ok = (self->has_operations || keep_library_waits(self, main, lone)) && mark_hops(self, lone, &hops);
   free(lone);
   if (!ok) return false;
   self->hops = (double)hops / (double)self->step_count;

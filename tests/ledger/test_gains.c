@@ -235,6 +235,33 @@ PD_TEST(gains, streams_of_one_operation_are_its_librarys_own) {
   cr_assert_lt(out.causes[VERDICT_serial_streams].gain, 0.01);
 }
 
+/* Without operations: half of a step runs on another stream, or divided between two. */
+static double saved_by_no_wait(bool divided) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  const uint32_t third = fake_stream(rig.fake, 0, 1, 9);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = add_step(&rig, s);
+    launch(&rig, rig.main, start, start + 5000, start + 60000);
+    event(&rig, start + 1500);
+    launch(&rig, rig.side, start + 2000, start + 61000, start + 120000);
+    event(&rig, start + 3500);
+    if (divided) launch(&rig, third, start + 4000, start + 62000, start + 119000);
+    event(&rig, start + 5500);
+    launch(&rig, rig.main, start + 6000, start + 121000, start + STEP_NS - 1000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 8000, start + STEP_NS,
+              ++rig.correlation);
+  }
+  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  return out.causes[VERDICT_serial_streams].gain;
+}
+
+PD_TEST(gains, streams_that_run_beside_each_other_are_a_librarys_where_operations_are_not_known) {
+  cr_assert_gt(saved_by_no_wait(false), 0.1);
+  cr_assert_lt(saved_by_no_wait(true), 0.01);
+}
+
 /* Half of a step runs on another stream, and the rest, which begins with a set, waits for it. */
 PD_TEST(gains, a_set_that_waits_for_another_stream_is_held_up_as_a_kernel_is) {
   gains_rig rig;
