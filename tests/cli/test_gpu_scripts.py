@@ -209,6 +209,28 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(wrong({}, 100), ["not recorded: "])
         self.assertEqual(wrong({"steps": 98}, 100, "echo no >&2; exit 1"), ["it ends with 1 by itself: no"])
 
+    def test_labelled_cells_are_recorded_for_the_score(self):
+        """Each with and without --torch, and their captures lie beside labels that name them."""
+        record = self.load("gpu-record")
+        pdhost = self.file("bin/pdhost", RECORD.replace("sys.exit(", """folder = words[words.index("--out") + 1]
+os.makedirs(folder)
+open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
+sys.exit("""))
+        labels = self.file("labels.json", json.dumps({"trace": "a_fp32_sync_none_0.pt.trace.json.gz", "gains": {}}) + "\n")
+        out = os.path.join(self.folder, "out")
+        args = argparse.Namespace(pdhost=pdhost, out=out, labels=labels)
+        record.GENERATE = self.file("generate.py", "")
+        for how, wrong in (({"steps": 9}, []), ({"steps": 9, "coverage": 0.5}, ["coverage 0.5"])):
+            os.environ["PLAYED"] = json.dumps(how)
+            rows = list(record.corpus(args))
+            self.assertEqual([(row["job"], said) for row, said in rows],
+                             [("plain a_fp32_sync_none_0", wrong), ("torch a_fp32_sync_none_0", wrong)])
+            for kind in ("plain", "torch"):
+                with open(os.path.join(out, kind, "labels.json"), encoding="utf-8") as file:
+                    capture = json.loads(file.read())["trace"]
+                with open(os.path.join(out, kind, capture), encoding="utf-8") as file:
+                    self.assertEqual(file.read(), kind)
+
     def failures_of(self, kernels):
         """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
         scenarios, events = self.scenarios(), []
@@ -248,8 +270,33 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(self.failures_of([good, ("empty()", -1)]),
                          ["played: 1 of 2 records begin before their call, or have none"])
 
+    def test_a_dial_is_wrong_by_the_median_of_its_runs(self):
+        """Plays a pdhost whose second dial is 9 % off in two of three runs."""
+        pdhost = self.file("bin/pdhost", f"#!{sys.executable}" + r"""
+import json, os, sys
+keys = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+if sys.argv[1] == "list":
+    sys.exit(print(json.dumps({"scenarios": [{"name": "control"}, {"name": "slow_clock"}]})))
+path = os.path.join(os.path.dirname(__file__), "runs")
+with open(path, "a", encoding="utf-8") as file:
+    file.write("x")
+error = 9 if keys["scenario.inject_us"] == "10000" and os.path.getsize(path) % 3 else -1
+os.makedirs(os.path.join(keys["run.trace_dir"], "truth"))
+with open(os.path.join(keys["run.trace_dir"], "truth", "truth.json"), "w", encoding="utf-8") as file:
+    json.dump({"dial_error_percent": error}, file)
+""")
+        done = self.run_it(sys.executable, "-B", os.path.join(ROOT, "scripts/check-dials"), "--pdhost", pdhost, "--runs", "3",
+                           "--out", os.path.join(self.folder, "dials.json"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.endswith("WRONG") for line in lines[1:3]], [False, True], done.stdout)
+        self.assertEqual(lines[-1], "1 of 2 dials are within 5 %")
+        with open(os.path.join(self.folder, "dials.json"), encoding="utf-8") as file:
+            self.assertEqual([row["median_percent"] for row in json.load(file)["rows"]], [-1, 9])
+
     def test_scripts_compile_and_say_what_they_do(self):
-        for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "scripts/gpu-record", "bench/peer/run.py"):
+        for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "scripts/gpu-record", "scripts/gpu-series",
+                       "scripts/check-dials", "bench/peer/run.py"):
             done = self.run_it(sys.executable, "-B", os.path.join(ROOT, script), "--help")
             self.assertEqual(done.returncode, 0, done.stderr)
         with open(os.path.join(ROOT, "bench", "peer", "profiler_peer.py"), encoding="utf-8") as file:
