@@ -175,73 +175,76 @@
     "key of the cause in the ledger, as in the name of its column of ledger_steps, after ledger_", NULL, "pdhost")     \
   X(state, "State", "State", TEXT, 0, "whether the device was busy or idle in the row's time", NULL, "pdhost")         \
   X(ledger_serialised, "Kernels that another stream waits for", "Kernels that another stream waits for", NS, WIDE,     \
-    "time of the step that the ledger gives to: kernels that another stream waits for",                                \
+    "time in which the only kernels that run are some that another stream waits for",                                  \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_passes, "Cost of more passes than one", "Cost of more passes than one", NS, WIDE,                           \
-    "time of the step that the ledger gives to: cost of more passes than one",                                         \
+    "time of kernels that one pass with all samples would not need",                                                   \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
-  X(ledger_compute, "Kernels", "Kernels", NS, WIDE, "time of the step that the ledger gives to: kernels",              \
+  X(ledger_compute, "Kernels", "Kernels", NS, WIDE, "time in which a kernel runs that no other row is for",            \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_temporaries, "Kernels on temporaries", "Kernels on temporaries", NS, WIDE,                                  \
-    "time of the step that the ledger gives to: kernels on temporaries",                                               \
+    "time in which only kernels run that fill memory which is freed in the same step",                                 \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_tiny_kernels, "Tiny kernels", "Tiny kernels", NS, WIDE,                                                     \
-    "time of the step that the ledger gives to: tiny kernels", "first owner in the order of core/ledger/ledger.h",     \
-    "pdhost")                                                                                                          \
+    "time in which only kernels run that are as short as a kernel can be",                                             \
+    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_copy_read, "Exposed blocking read", "Exposed blocking read", NS, WIDE,                                      \
-    "time of the step that the ledger gives to: exposed blocking read",                                                \
+    "time in which only a copy to the host runs, and the host waits for it",                                           \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_copy_late, "Exposed copy of a late batch", "Exposed copy of a late batch", NS, WIDE,                        \
-    "time of the step that the ledger gives to: exposed copy of a late batch",                                         \
+    "time in which only copies of a batch run that came too late to be hidden",                                        \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_copy_pageable, "Exposed pageable copy", "Exposed pageable copy", NS, WIDE,                                  \
-    "time of the step that the ledger gives to: exposed pageable copy",                                                \
+    "time in which only copies run, from or to pageable host memory",                                                  \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_copy_pinned, "Exposed pinned copy", "Exposed pinned copy", NS, WIDE,                                        \
-    "time of the step that the ledger gives to: exposed pinned copy",                                                  \
+    "time in which only copies run, from or to pinned host memory",                                                    \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_copy_device, "Exposed device copy or set", "Exposed device copy or set", NS, WIDE,                          \
-    "time of the step that the ledger gives to: exposed device copy or set",                                           \
+    "time in which only copies within the device run, or sets of memory",                                              \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_communication, "Exposed communication", "Exposed communication", NS, WIDE,                                  \
-    "time of the step that the ledger gives to: exposed communication",                                                \
+    "time in which only collectives run: they transfer, or wait for another rank",                                     \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_profiler, "Profiler overhead", "Profiler overhead", NS, WIDE,                                               \
-    "time of the step that the ledger gives to: profiler overhead",                                                    \
+    "time in which the device is idle since recording holds the host up",                                              \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_launch_gap, "Device's own cost per launch", "Device's own cost per launch", NS, WIDE,                       \
-    "time of the step that the ledger gives to: device's own cost per launch",                                         \
+    "time between two pieces of queued work, which the device itself takes to begin the next one",                     \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_device_side, "Device-side dependency", "Device-side dependency", NS, WIDE,                                  \
-    "time of the step that the ledger gives to: device-side dependency",                                               \
+    "time in which launched work has not begun: it waits for other work or an event",                                  \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_input_io, "Input wait: I/O", "Input wait: I/O", NS, WIDE,                                                   \
-    "time of the step that the ledger gives to: input wait: I/O", "first owner in the order of core/ledger/ledger.h",  \
-    "pdhost")                                                                                                          \
+    "time in which the device is idle and the loop waits for a batch that a worker reads",                             \
+    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_input_cpu, "Input wait: CPU work", "Input wait: CPU work", NS, WIDE,                                        \
-    "time of the step that the ledger gives to: input wait: CPU work",                                                 \
+    "time in which the device is idle and the loop waits for a batch that a worker computes",                          \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_input_handover, "Input wait: hand-over", "Input wait: hand-over", NS, WIDE,                                 \
-    "time of the step that the ledger gives to: input wait: hand-over",                                                \
+    "time in which the device is idle and the loop waits for a batch that is on its way, or of which nothing is "      \
+    "known",                                                                                                           \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
-  X(ledger_allocator, "Allocator", "Allocator", NS, WIDE, "time of the step that the ledger gives to: allocator",      \
+  X(ledger_allocator, "Allocator", "Allocator", NS, WIDE,                                                              \
+    "time in which the device is idle and the host allocates or frees device memory",                                  \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_measurement, "Synchronisations between steps", "Synchronisations between steps", NS, WIDE,                  \
-    "time of the step that the ledger gives to: synchronisations between steps",                                       \
+    "time in which the device is idle and the loop waits for it between two steps",                                    \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_host_compute, "Host compute", "Host compute", NS, WIDE,                                                     \
-    "time of the step that the ledger gives to: host compute", "first owner in the order of core/ledger/ledger.h",     \
-    "pdhost")                                                                                                          \
+    "time in which the device is idle and the host computes without a call",                                           \
+    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_forced_sync, "Forced synchronisation", "Forced synchronisation", NS, WIDE,                                  \
-    "time of the step that the ledger gives to: forced synchronisation",                                               \
+    "time in which the device is idle after the host has waited for it within the step",                               \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_transfer, "Pageable copy staged by the host", "Pageable copy staged by the host", NS, WIDE,                 \
-    "time of the step that the ledger gives to: pageable copy staged by the host",                                     \
+    "time in which the device is idle and the host stages a copy from pageable memory",                                \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_launch, "Host launching", "Host launching", NS, WIDE,                                                       \
-    "time of the step that the ledger gives to: host launching", "first owner in the order of core/ledger/ledger.h",   \
-    "pdhost")                                                                                                          \
-  X(ledger_unknown, "Unknown", "Unknown", NS, WIDE, "time of the step that the ledger gives to: unknown",              \
+    "time in which the device is idle and the host launches, or works between launches",                               \
+    "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
+  X(ledger_unknown, "Unknown", "Unknown", NS, WIDE,                                                                    \
+    "time in which the device is idle, and the records do not show why",                                               \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(removed, "Without", "Without", TEXT, 0, "the cause that the replay takes away, or several together", NULL,         \
     "pdhost")                                                                                                          \

@@ -14,11 +14,11 @@ static bool are_steps_unknown(const trace_facts *facts) {
   return is_read(facts->trace) && facts->step_count == 1 && !(facts->trace->facts & PD_FACT_STEPS);
 }
 
-static const char loop_unknown[] = "withheld: the program's loop was not found, so that its steps are not known";
-
 static const char *steps_unknown(const pd_trace *trace, arena *memory) {
   const char *note = trace->steps_note;
-  return arena_format(memory, "%s%s%s; name them by --step", loop_unknown, note ? ": " : "", note ? note : "");
+  return arena_format(
+      memory, "withheld: the program's loop was not found, so that its steps are not known%s%s; name them by --step",
+      note ? ": " : "", note ? note : "");
 }
 
 /* What to do about it, where pdhost did not record the steps itself. */
@@ -34,7 +34,7 @@ typedef struct reason {
   const char *why, *helps;
 } reason;
 
-static reason reason_of(const trace_facts *facts, const gains *of, arena *memory) {
+static reason reason_of(const trace_facts *facts, const gains *of, arena *memory, bool *unknown) {
   const pd_trace *trace = facts->trace;
   const double coverage = pd_trace_coverage(trace);
   if (trace->partial && is_read(trace))
@@ -59,10 +59,11 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
     return (reason){arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked),
                     "Begin and end the recording between two steps, and record the runtime's calls."};
   if (facts->step_count < VERDICT_MIN_STEPS) {
-    const bool unknown = are_steps_unknown(facts);
-    return (reason){unknown ? steps_unknown(trace, memory) : too_few_steps(facts, memory),
+    *unknown = are_steps_unknown(facts);
+    return (reason){*unknown ? steps_unknown(trace, memory) : too_few_steps(facts, memory),
                     arena_format(memory, "%s at least %d steps, each marked as one.",
-                                 unknown ? "Name the range that is one step, or record" : "Record", VERDICT_MIN_STEPS)};
+                                 *unknown ? "Name the range that is one step, or record" : "Record",
+                                 VERDICT_MIN_STEPS)};
   }
   if (!of->is_judged)
     return (reason){"withheld: the steps have no launches with device records",
@@ -94,8 +95,8 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
 }
 
 const char *verdict_withheld(const trace_facts *facts, const gains *of, arena *memory, verdict_remedy *remedy) {
-  const reason found = reason_of(facts, of, memory);
-  if (found.why && remedy)
-    *remedy = (verdict_remedy){found.helps, strncmp(found.why, loop_unknown, sizeof loop_unknown - 1) == 0};
+  bool unknown = false;
+  const reason found = reason_of(facts, of, memory, &unknown);
+  if (found.why && remedy) *remedy = (verdict_remedy){found.helps, unknown};
   return found.why;
 }

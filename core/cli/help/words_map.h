@@ -7,6 +7,10 @@
   X("withheld", "no verdict is given, because the records do not carry one; the line says why")                        \
   X("possibly", "before a verdict: under 90 in 100 resamples of the steps agree, others took the processors, or half " \
                 "or 1.5 times the estimated cost of recording would give another")                                     \
+  X("causes", "what a verdict can name; pdhost list causes prints all of them")                                        \
+  X("Ranks", "what several ranks say together: the one that the others wait for, or what their transfers cost")        \
+  X("uncovered", "of the transfers of a rank, the part beside which nothing is computed")                              \
+  X("last", "the share of the collectives to which a rank came last, so that the others waited for it")                \
   X("Share", "the cause's part of the steps' time")                                                                    \
   X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \
