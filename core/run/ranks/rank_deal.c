@@ -5,13 +5,16 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,15 +76,39 @@ static bool leave_mark(const rank_deal *self, const char *folder) {
   return out && files_end_stream(out, true, path, temporary);
 }
 
-static bool wait_for_all(const rank_deal *self, const char *folder) {
+static int64_t changed_ns(const struct stat *of) {
+  return of->st_mtim.tv_sec * INT64_C(1000000000) + of->st_mtim.tv_nsec;
+}
+
+/* When the folder, or what lies in it, was changed last, by the clock of its file system. */
+static int64_t last_change(const char *folder) {
+  struct stat about;
+  int64_t newest = stat(folder, &about) == 0 ? changed_ns(&about) : 0;
+  DIR *all = opendir(folder);
+  for (const struct dirent *one; all && (one = readdir(all));)
+    if (fstatat(dirfd(all), one->d_name, &about, 0) == 0 && changed_ns(&about) > newest) newest = changed_ns(&about);
+  if (all) (void)closedir(all);
+  return newest;
+}
+
+bool rank_deal_wait(const rank_deal *self, const char *folder, int64_t quiet_s) {
   const struct timespec nap = {.tv_nsec = 100000000};
   char path[PATH_MAX];
+  int64_t newest = last_change(folder), since_ns = monotonic_ns();
   for (uint32_t i = 1; i < self->count; i++) {
     mark_path(self, folder, i, path);
     progress_note("waiting for rank %u", i);
     while (access(path, F_OK) != 0) {
       if (signals_pending()) return false;
       (void)nanosleep(&nap, NULL);
+      const int64_t now = last_change(folder);
+      if (now != newest) since_ns = monotonic_ns();
+      newest = now;
+      if (monotonic_ns() - since_ns <= quiet_s * 1000000000) continue;
+      log_line(PD_LOG_ERROR, NULL,
+               "rank %u has not finished, and nothing changed in %s for %lld s: the same command makes what is missing",
+               i, folder, (long long)quiet_s);
+      return false;
     }
     (void)unlink(path);
   }
@@ -99,5 +126,5 @@ bool rank_deal_gathers(const rank_deal *self, const char *what, const char *fold
     (void)leave_mark(self, folder);
     return false;
   }
-  return wait_for_all(self, folder);
+  return rank_deal_wait(self, folder, RANK_DEAL_QUIET_S);
 }

@@ -19,6 +19,14 @@ typedef struct rank_deal {
 rank_deal rank_deal_find(void);
 static inline bool rank_deal_has(const rank_deal *self, uint32_t run) { return run % self->count == self->rank; }
 
+/* A rank whose launcher does not end the others when it ends leaves no mark. It is not waited for once the folder, and
+ * what lies in it, has stayed as it is for this long: a run changes it when it begins and when it ends. */
+#define RANK_DEAL_QUIET_S 3600
+
+/* Rank 0 alone: until all others have left their mark. False: a signal came, or a rank did not in `quiet_s` seconds
+ * without a change, which is said. [main thread] */
+bool rank_deal_wait(const rank_deal *self, const char *folder, int64_t quiet_s);
+
 /* This rank's runs are made; FOLDER/dealt/ has a mark of it. True: this is the rank that gathers, and all are done.
  * False: it does not gather, which is said, or a signal came. [main thread] */
 bool rank_deal_gathers(const rank_deal *self, const char *what, const char *folder);

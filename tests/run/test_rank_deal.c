@@ -1,0 +1,66 @@
+/* Rank 0 waits for the marks of the others, as long as anything is made. */
+#include "pd_test.h"
+
+#include "base/monotonic.h"
+#include "run/ranks/rank_deal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct other {
+  const char *folder;
+  int runs; /* one every 0.7 s */
+  bool leaves_mark;
+} other;
+
+static void touch(const char *folder, const char *name) {
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  cr_assert_not_null(file);
+  (void)fclose(file);
+}
+
+static void *make_runs(void *user) {
+  const other *self = user;
+  for (int i = 0; i < self->runs; i++) {
+    char name[16];
+    (void)usleep(700000);
+    (void)snprintf(name, sizeof name, "run%d", i);
+    touch(self->folder, name);
+  }
+  if (self->leaves_mark) touch(self->folder, "dealt/job.1");
+  return NULL;
+}
+
+/* Whether all were there, and after how many seconds. */
+static bool waits(int runs, bool leaves_mark, double *seconds) {
+  char folder[] = "/tmp/rank_deal_XXXXXX", dealt[64];
+  cr_assert_not_null(mkdtemp(folder));
+  (void)snprintf(dealt, sizeof dealt, "%s/dealt", folder);
+  cr_assert_eq(mkdir(dealt, 0700), 0);
+  const rank_deal deal = {.rank = 0, .count = 2, .job = "job"};
+  other second = {folder, runs, leaves_mark};
+  pthread_t thread;
+  const int64_t begun_ns = monotonic_ns();
+  cr_assert_eq(pthread_create(&thread, NULL, make_runs, &second), 0);
+  const bool all = rank_deal_wait(&deal, folder, 4);
+  *seconds = 1e-9 * (double)(monotonic_ns() - begun_ns);
+  (void)pthread_join(thread, NULL);
+  return all;
+}
+
+PD_TEST(rank_deal, a_rank_that_still_makes_runs_is_waited_for) {
+  double seconds;
+  cr_assert(waits(7, true, &seconds));
+  cr_assert_gt(seconds, 4.3, "%g", seconds);
+}
+
+PD_TEST(rank_deal, a_rank_that_left_nothing_for_long_is_not) {
+  double seconds;
+  cr_assert_not(waits(1, false, &seconds));
+  cr_assert(seconds > 4 && seconds < 40, "%g", seconds);
+}
