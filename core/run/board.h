@@ -108,8 +108,8 @@ static inline void board_step(board *self, uint64_t index, int64_t now_ns) {
 }
 static inline void board_step_done(board *self) { atomic_store_explicit(&self->step, 0, memory_order_release); }
 
-/* How long the call of a sink that is under way in a process has taken; 0: none is. */
-int64_t board_sink_ns(const board_calls *of);
+/* How long the call of a sink that is under way in a process has taken, counted from `since_ns` on; 0: none is. */
+int64_t board_sink_ns(const board_calls *of, int64_t since_ns);
 /* What was under way, as in "scenario control: step 12"; "the run itself" where no plugin was called. `sink`: the name
  * of the sink that was called, "" where none was. */
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]);

@@ -23,18 +23,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, ENDING_S = 10 };
+/* STOPPED_MS: looks lie no further apart but where this process was stopped, as by Ctrl-Z, and all others with it. */
+enum { LOOK_MS = 250, STOPPED_MS = 1000, ENDING_S = 10 };
 
 typedef struct supervisor {
   config *settings;
   pid_t worker; /* 0: it has ended */
   writers writers;
   sigset_t taken, before;
-  int64_t ended_ns;  /* when the worker was done, 0: it is not */
-  int first, second; /* signals that the user sent */
-  bool hung;         /* the worker was ended for a step, or a sink's call, that took too long */
-  int status;        /* of waitpid, of the worker */
-  int code;          /* what the run's end means */
+  int64_t ended_ns;   /* when the worker was done, 0: it is not */
+  int64_t looked_ns;  /* the last look; 0: none */
+  int64_t resumed_ns; /* when this process went on after a stop: limits of time begin anew; 0: it was not stopped */
+  int first, second;  /* signals that the user sent */
+  bool hung;          /* the worker was ended for a step, or a sink's call, that took too long */
+  int status;         /* of waitpid, of the worker */
+  int code;           /* what the run's end means */
 } supervisor;
 
 static void take_signals(supervisor *self) {
@@ -65,14 +68,21 @@ static void hand_on(supervisor *self, const siginfo_t *about) {
   if (about->si_code != SI_KERNEL && self->worker) (void)kill(self->worker, about->si_signo);
 }
 
+static void look_for_stop(supervisor *self) {
+  const int64_t now_ns = monotonic_ns();
+  if (self->looked_ns && now_ns - self->looked_ns > (int64_t)STOPPED_MS * 1000000) self->resumed_ns = now_ns;
+  self->looked_ns = now_ns;
+}
+
 static void look_for_hang(supervisor *self) {
   const board *at = board_own();
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   const uint64_t step = atomic_load_explicit(&at->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
-  const bool is_step = step && monotonic_ns() - start_ns > limit_ns;
+  const int64_t since_ns = start_ns > self->resumed_ns ? start_ns : self->resumed_ns;
+  const bool is_step = step && monotonic_ns() - since_ns > limit_ns;
   if (!self->worker) return;
-  if (limit_ns && (is_step || board_sink_ns(&at->worker) > limit_ns)) {
+  if (limit_ns && (is_step || board_sink_ns(&at->worker, self->resumed_ns) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
@@ -198,10 +208,11 @@ static void wait_for_all(supervisor *self) {
   for (;;) {
     const pid_t ended = self->worker ? waitpid(self->worker, &self->status, WNOHANG) : 0;
     if (ended && (ended == self->worker || errno == ECHILD)) end_worker(self, &held);
-    if (!writers_look(&self->writers) && !self->worker) break;
+    if (!writers_look(&self->writers, self->resumed_ns) && !self->worker) break;
     const struct timespec look = {.tv_nsec = (long)LOOK_MS * 1000000};
     siginfo_t about;
     const int number = sigtimedwait(&self->taken, &about, &look);
+    look_for_stop(self);
     if (number > 0 && number != SIGCHLD) hand_on(self, &about);
     look_for_hang(self);
   }

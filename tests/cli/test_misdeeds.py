@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER, SMALL, Case, named_child, worker_of, writer_of
+from pdhost_run import FIXTURES, PDHOST, SANITIZER, SMALL, Case, named_child, worker_of, writer_of
 
 SCENARIO = os.path.join(FIXTURES, "scenario", "misdeed.so")
 SINK = os.path.join(FIXTURES, "sink", "misdeed.so")
@@ -86,6 +86,29 @@ class Misdeeds(Case):
         self.assertEqual(code, 5, err)
         self.assertIn("scenario misdeed: step 8: took longer than [run] step_timeout = 3 s and was ended", err)
         self.assertEqual(self.json("out.json")["steps"], 8)
+
+    def test_the_time_in_which_all_was_stopped_is_no_steps(self):
+        """As by Ctrl-Z; the supervisor goes on first, and sees a step that is older than the limit."""
+        process = subprocess.Popen([PDHOST, *BASE, "--scenario", "control", "-q", "-o", "schedule.repeat=1", "-o",
+                                    "schedule.active=1000000", "-o", "profile.timer_only=true", "-o", "run.step_timeout=2s", "-o",
+                                    "data.dataset_size=100000000"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        worker = worker_of(process.pid)
+        until = time.monotonic() + 30
+        while "Device memory" not in self.run_pdhost("top", "--once", str(worker), watch=False)[1]:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.05)
+        for pid in (worker, process.pid):
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(process.pid, signal.SIGCONT)
+        time.sleep(0.6)
+        os.kill(worker, signal.SIGCONT)
+        time.sleep(0.6)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertNotIn("and was ended", err)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
 
     def test_a_process_that_is_left_behind(self):
         code, err = self.scenario("child")

@@ -28,8 +28,8 @@ typedef struct writers {
 
 /* Forks the first. False: there is none, and the sinks are the worker's. */
 bool writers_begin(writers *self, config *settings);
-/* Looks after the one that there is; false: there is none any more. */
-bool writers_look(writers *self);
+/* Looks after the one that there is; false: there is none any more. Limits of time count from `since_ns` on. */
+bool writers_look(writers *self, int64_t since_ns);
 /* Ends the one that there is, at once. */
 void writers_kill(writers *self);
 void writers_end(writers *self);
