@@ -126,8 +126,8 @@ static void foreign_device_key(config *self, const entry *at, error *err) {
               self->impl->device.owner, names);
 }
 
-/* Whether the sink writes to standard output, by what its section has and the command line (from `typed` on) adds. One
- * without a path is taken to. */
+/* Whether the sink writes to standard output: its section says where it writes, and the command line's entries (from
+ * `typed` on) may change that. A sink without a path is taken to write there. */
 static bool writes_to_stdout(config *self, const config_section *sink, uint32_t typed) {
   const struct config_impl *impl = self->impl;
   bool has_path = false, to_stdout = false;

@@ -7,6 +7,7 @@
 
 #include "heartbeat.h"
 #include "nvml.h"
+#include "powercap.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@ struct guard {
   bool has_energy;
   uint64_t energy_mj; /* when energy_ns was */
   int64_t energy_ns;
-  nvml *gpu; /* NULL: none, or no NVML */
+  bool has_processors;
+  powercap_count processors; /* when energy_ns was */
+  nvml *gpu;                 /* NULL: none, or no NVML */
   guard_facts facts;
   int64_t begun_ns, looked_ns;
   double busy_s, own_s; /* of processors, when it began */
@@ -143,6 +146,7 @@ void guard_end(guard *self, guard_facts *facts) {
 
 void guard_energy_begin(guard *self) {
   self->has_energy = self->gpu && nvml_energy(self->gpu, &self->energy_mj);
+  self->has_processors = powercap_read(POWERCAP_FOLDER, &self->processors);
   self->energy_ns = monotonic_ns();
 }
 
@@ -152,6 +156,13 @@ double guard_energy_j(guard *self) {
   if (!self->has_energy || since_ns < INT64_C(1000000000) * GUARD_ENERGY_LEAST_S) return 0;
   if (!nvml_energy(self->gpu, &now_mj) || now_mj < self->energy_mj) return 0; /* the driver was loaded again */
   return 1e-3 * (double)(now_mj - self->energy_mj);
+}
+
+double guard_processor_energy_j(guard *self) {
+  powercap_count now;
+  const double seconds = 1e-9 * (double)(monotonic_ns() - self->energy_ns);
+  if (!self->has_processors || seconds < GUARD_ENERGY_LEAST_S || !powercap_read(POWERCAP_FOLDER, &now)) return 0;
+  return powercap_joules(&self->processors, &now, seconds);
 }
 
 /* Ticks are 10 ms: of a shorter time they say little. */

@@ -36,6 +36,8 @@ void guard_so_far(guard *self, guard_facts *facts);
 #define GUARD_ENERGY_LEAST_S 1
 void guard_energy_begin(guard *self);
 double guard_energy_j(guard *self);
+/* The same of the processors' packages, by powercap. 0: no counter that this user may read, or as above. */
+double guard_processor_energy_j(guard *self);
 
 /* Other programs that keep this share of the machine busy are worth a warning. */
 #define GUARD_OTHERS_WARN 0.1

@@ -248,7 +248,10 @@ static pd_status scheduled_steps(run_state *run) {
     between_steps(run, &worked);
     keep_losses(run, &worked);
   }
-  if (run->watch && measured_step_wait(run) == PD_OK) run->energy_j = guard_energy_j(run->watch);
+  if (run->watch && measured_step_wait(run) == PD_OK) {
+    run->energy_j = guard_energy_j(run->watch);
+    run->processor_energy_j = guard_processor_energy_j(run->watch);
+  }
   series_end(run->series);
   run->series = NULL;
   run->data_ended = planned && status == PD_STOP && !run->stopped && !signals_pending();

@@ -124,8 +124,9 @@ static int bring_up_scenario(run_state *run, const config *settings) {
   return CODE_DONE;
 }
 
-/* The wait for the device that a group ends with is in no step's time: where steps do not wait themselves, groups are
- * long. Else those of timer_only are as short as the table's lines of them, which come as the run goes. */
+/* How many steps are handed to the sinks together. After them the run waits for the device, and no step's time has that
+ * wait. With timer_only and steps that wait themselves, a group is as short as step_info_every, so that the table's
+ * lines appear as the run goes; else groups are long. */
 static uint64_t deliver_every(const config *settings) {
   const uint64_t most = 256, told = (uint64_t)settings->profile.step_info_every;
   return settings->profile.timer_only && settings->run.sync_timing && told && told < most ? told : most;

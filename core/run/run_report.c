@@ -130,6 +130,11 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
     summary->energy_j_per_step = run->energy_j / (double)summary->steps;
     summary->energy_j_per_sample = summary->energy_j_per_step / (double)settings->data.batch_size;
   }
+  if (summary->steps && run->processor_energy_j > 0) {
+    summary->processor_energy_j = run->processor_energy_j;
+    summary->processor_energy_j_per_step = run->processor_energy_j / (double)summary->steps;
+    summary->processor_energy_j_per_sample = summary->processor_energy_j_per_step / (double)settings->data.batch_size;
+  }
   memcpy(summary->lost, run->lost, sizeof summary->lost);
   summary->corrected_ns = run->corrected_ns;
   summary->profile = run->profile.mode;

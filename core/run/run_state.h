@@ -119,11 +119,12 @@ typedef struct run_state {
   uint64_t loss_known; /* steps of the log whose loss was asked for */
   uint64_t delivered;  /* steps handed to the sinks */
   double loss_scale;
-  double energy_j;      /* of the scheduled steps and what lies between them; 0: not known */
-  uint64_t epochs_done; /* of the scheduled steps */
-  bool stopped;         /* the scenario asked for the end */
-  bool data_ended;      /* before the planned steps were done */
-  char failure[1024];   /* why the loop ended early, "" when it did not */
+  double energy_j;           /* of the scheduled steps and what lies between them; 0: not known */
+  double processor_energy_j; /* the same of the processors */
+  uint64_t epochs_done;      /* of the scheduled steps */
+  bool stopped;              /* the scenario asked for the end */
+  bool data_ended;           /* before the planned steps were done */
+  char failure[1024];        /* why the loop ended early, "" when it did not */
   pd_status failed;
 } run_state;
 

@@ -11,6 +11,14 @@
     "pdhost")                                                                                                          \
   X(energy_j_per_sample, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per sample",                       \
     "energy_j_per_step / batch_size", "pdhost")                                                                        \
+  X(processor_energy_j, "processors' energy", "processors' energy", NONE, DETAIL,                                      \
+    "joules of the processors' packages over all steps of the loop and what lies between them; none of a loop below "  \
+    "one second, or where this user may not read the counters",                                                        \
+    "the system's powercap at the end minus at the start", "pdhost")                                                   \
+  X(processor_energy_j_per_step, "processors' energy", "processors' energy", NONE, DETAIL,                             \
+    "joules of the processors per step", "processor_energy_j / steps", "pdhost")                                       \
+  X(processor_energy_j_per_sample, "processors' energy", "processors' energy", NONE, DETAIL,                           \
+    "joules of the processors per sample", "processor_energy_j_per_step / batch_size", "pdhost")                       \
   X(series_name, "Series", "Series", TEXT, 0, "what was looked at in equal spans (profile.series_every)", NULL,        \
     "pdhost")                                                                                                          \
   X(series_unit, "Unit", "Unit", TEXT, 0, "what the series is counted in", NULL, "pdhost")                             \

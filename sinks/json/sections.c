@@ -355,6 +355,10 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   number_double(json, "energy_j", has_energy ? summary->energy_j : (double)NAN);
   number_double(json, "energy_j_per_step", has_energy ? summary->energy_j_per_step : (double)NAN);
   number_double(json, "energy_j_per_sample", has_energy ? summary->energy_j_per_sample : (double)NAN);
+  const bool has_cpu = PD_HAS(pd_summary, summary, processor_energy_j_per_sample) && summary->processor_energy_j > 0;
+  number_double(json, "processor_energy_j", has_cpu ? summary->processor_energy_j : (double)NAN);
+  number_double(json, "processor_energy_j_per_step", has_cpu ? summary->processor_energy_j_per_step : (double)NAN);
+  number_double(json, "processor_energy_j_per_sample", has_cpu ? summary->processor_energy_j_per_sample : (double)NAN);
   const bool has_pauses = PD_HAS(pd_summary, summary, paused_s);
   number_u64(json, "pauses", has_pauses ? summary->pauses : 0);
   number_double(json, "paused_s", has_pauses ? summary->paused_s : 0);

@@ -112,10 +112,15 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   const size_t used = strlen(sentence);
   snprintf(sentence + used, sizeof sentence - used, "%s reserved", figure);
   long_line(out, "peak device memory", sentence, columns);
-  if (!PD_HAS(pd_summary, summary, energy_j_per_sample) || !(summary->energy_j > 0)) return;
-  snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter",
-           summary->energy_j_per_step, summary->energy_j_per_sample);
-  long_line(out, "energy", sentence, columns);
+  if (PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0) {
+    snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter",
+             summary->energy_j_per_step, summary->energy_j_per_sample);
+    long_line(out, "energy", sentence, columns);
+  }
+  if (!PD_HAS(pd_summary, summary, processor_energy_j_per_sample) || !(summary->processor_energy_j > 0)) return;
+  snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the processors, by powercap",
+           summary->processor_energy_j_per_step, summary->processor_energy_j_per_sample);
+  long_line(out, "processors' energy", sentence, columns);
 }
 
 static void moved(text *out, double ns) {

@@ -87,6 +87,9 @@ PD_TEST(sink_json, energy_and_pauses_are_those_of_the_run) {
   summary.energy_j = 12.5;
   summary.energy_j_per_step = 2.5;
   summary.energy_j_per_sample = 0.625;
+  summary.processor_energy_j = 50;
+  summary.processor_energy_j_per_step = 10;
+  summary.processor_energy_j_per_sample = 2.5;
   summary.pauses = 2;
   summary.paused_s = 1.5;
   start(&run, NULL);
@@ -97,6 +100,9 @@ PD_TEST(sink_json, energy_and_pauses_are_those_of_the_run) {
   cr_assert_eq(json_reader_get(root, "energy_j")->number, 12.5);
   cr_assert_eq(json_reader_get(root, "energy_j_per_step")->number, 2.5);
   cr_assert_eq(json_reader_get(root, "energy_j_per_sample")->number, 0.625);
+  cr_assert_eq(json_reader_get(root, "processor_energy_j")->number, 50);
+  cr_assert_eq(json_reader_get(root, "processor_energy_j_per_step")->number, 10);
+  cr_assert_eq(json_reader_get(root, "processor_energy_j_per_sample")->number, 2.5);
   cr_assert_eq(json_reader_get(root, "pauses")->number, 2);
   cr_assert_eq(json_reader_get(root, "paused_s")->number, 1.5);
   json_reader_free(root);

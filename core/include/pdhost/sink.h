@@ -107,6 +107,9 @@ typedef struct pd_summary {
   /* How often the user paused the recording, and for how long in all, up to the last window. */
   uint64_t pauses;
   double paused_s;
+  /* Energy of the processors' packages over the same time, by the system's powercap, in joules. 0: not known, since
+   * this user may not read the counters, or as above. */
+  double processor_energy_j, processor_energy_j_per_step, processor_energy_j_per_sample;
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */

@@ -1,0 +1,30 @@
+/* What the processors have used, by the counters of the system's powercap (RAPL of Intel and AMD), which on most
+ * systems root alone may read. [one thread at a time] */
+#ifndef CORE_RUN_POWERCAP_H
+#define CORE_RUN_POWERCAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POWERCAP_FOLDER "/sys/class/powercap"
+
+/* No package uses more: a counter may have begun anew more than once in a time in which this much is its whole range.
+ */
+#define POWERCAP_MOST_W 1000
+
+enum { POWERCAP_PACKAGES = 16 };
+
+/* The counters of all packages, in the order of their numbers. */
+typedef struct powercap_count {
+  uint64_t uj[POWERCAP_PACKAGES], range_uj[POWERCAP_PACKAGES]; /* a counter begins anew behind its range */
+  uint32_t count;
+} powercap_count;
+
+/* `folder` as POWERCAP_FOLDER. False: there is no package, or one that cannot be read. */
+bool powercap_read(const char *folder, powercap_count *out);
+
+/* Joules between two readings that lie `seconds` apart. 0: not known, since packages came or went, or a counter may
+ * have begun anew more than once. */
+double powercap_joules(const powercap_count *from, const powercap_count *to, double seconds);
+
+#endif
