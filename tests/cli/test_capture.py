@@ -35,6 +35,18 @@ def records(data):
         at += 48 + (size + 7) // 8 * 8
 
 
+def board_events(data):
+    """The events of TensorBoard's file, each without its time, which comes first, and without that of the session's end."""
+    events, at = [], 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<Q", data, at)
+        event = data[at + 12:at + 12 + length]
+        assert event[:1] == b"\x09"
+        events.append(re.sub(rb'(hparams\x12\r"\x0b\x08\x01\x11).{8}', rb"\1", event[9:], flags=re.S))
+        at += 16 + length
+    return events
+
+
 class Captures(Case):
     def record(self, *more):
         code, out, err = self.run_small(*RUN, *more)
@@ -63,6 +75,26 @@ class Captures(Case):
                 self.assertEqual(data, again[path], path)
         with open(self.path("own out.json"), "rb") as own, open(self.path("out.json"), "rb") as again:
             self.assertEqual(own.read(), again.read())
+
+    def test_pages_tables_and_boards_are_the_runs_own(self):
+        """Byte for byte, but for the time at which TensorBoard's events were written."""
+        self.record("--sink", "html:path=page.html", "--sink", "table:path=table.txt", "--sink", "tensorboard", "--full", "-q")
+        os.mkdir(self.path("own"))
+        for name in ("page.html", "table.txt", "traces"):
+            shutil.move(self.path(name), self.path(f"own/{name}"))
+        code, _, err = self.recover("run.pdcap", "--full", "-q")
+        self.assertEqual(code, 0, err)
+        for name in ("page.html", "table.txt"):
+            with open(self.path(f"own/{name}"), "rb") as own, open(self.path(name), "rb") as again:
+                self.assertEqual(own.read(), again.read(), name)
+        own, again = contents(self.path("own/traces")), contents(self.path("traces"))
+        self.assertEqual(sorted(own), sorted(again))
+        boards = [name for name in own if "tfevents" in name]
+        self.assertEqual(len(boards), 1)
+        for name, data in own.items():
+            same = (board_events(data), board_events(again[name])) if name in boards else (data, again[name])
+            self.assertEqual(*same, name)
+        self.assertGreater(len(board_events(own[boards[0]])), 10)
 
     def test_other_sinks_into_another_folder(self):
         self.record()
