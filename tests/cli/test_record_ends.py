@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from pdhost_run import PDHOST, SANITIZER, named_child
+from pdhost_run import PDHOST, SANITIZER, SMALL, named_child
 from record_case import MISDEED, PROGRAM, Record
 
 
@@ -24,6 +24,19 @@ class Ends(Record):
         self.recorded("init", "steps=50", "settle", "abort", steps=50, code=134)
         # AddressSanitizer makes an exit of a crash.
         self.recorded("init", "steps=50", "settle", "crash", steps=50, code=1 if SANITIZER == "address" else 139)
+
+    def test_without_shared_memory(self):
+        """Nothing can be made in /dev/shm, as in a container without it: runs and recordings go on elsewhere."""
+        inside = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro none /dev/shm && exec "$@"', "sh"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            self.skip("this user may not mount")
+        for words in ([PDHOST, "record", "--sink", "json:output_json=out.json", "--", PROGRAM, "init", "steps=50", "settle"],
+                      [PDHOST, *SMALL, "--scenario", "control", "--sink", "json:output_json=out.json"]):
+            done = subprocess.run([*inside, *words], cwd=self.folder, capture_output=True, text=True, timeout=100, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([line for line in self.warnings(done.stderr) if "memory" in line], [])
+            self.assertEqual(sum(self.json("out.json")["lost"].values()), 0)
+            os.remove(self.path("out.json"))
 
     def test_the_last_moment_is_lost_at_most(self):
         _, _, figures = self.record("init", "steps=2000", "kill=9")[1:]
