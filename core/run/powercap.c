@@ -1,9 +1,9 @@
 /* See powercap.h. The kernel's documentation: Documentation/power/powercap/powercap.rst. */
 #include "powercap.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool read_line(const char *folder, uint32_t package, const char *file, char *line, int room) {
@@ -16,8 +16,10 @@ static bool read_line(const char *folder, uint32_t package, const char *file, ch
 }
 
 static bool read_number(const char *folder, uint32_t package, const char *file, uint64_t *out) {
-  char line[64];
-  return read_line(folder, package, file, line, sizeof line) && sscanf(line, "%" SCNu64, out) == 1;
+  char line[64], *end;
+  if (!read_line(folder, package, file, line, sizeof line)) return false;
+  *out = strtoull(line, &end, 10);
+  return end != line;
 }
 
 /* Zones of one number are packages, but for the whole platform (psys), which holds them. */
