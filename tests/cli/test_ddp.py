@@ -134,7 +134,8 @@ class Endings(RankCase):
             with open(self.path(f"results/fault/latest/rank{rank}_metrics_fault.json"), encoding="utf-8") as file:
                 figures = json.load(file)
             self.assertEqual(figures["outcome"], "failed")
-            self.assertGreaterEqual(len(figures["losses"]), 50 if rank else 0)  # rank 0 may have been slow
+            if rank:  # the other one may have been slow
+                self.assertGreaterEqual(len(figures["losses"]), 50)
 
     def test_without_mpi(self):
         """What mpirun starts where pdhost was built without it: a copy of the installed tree lacks the plugin alone."""
