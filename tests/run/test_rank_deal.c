@@ -62,5 +62,5 @@ PD_TEST(rank_deal, a_rank_that_still_makes_runs_is_waited_for) {
 PD_TEST(rank_deal, a_rank_that_left_nothing_for_long_is_not) {
   double seconds;
   cr_assert_not(waits(1, false, &seconds));
-  cr_assert(seconds > 4 && seconds < 40, "%g", seconds);
+  cr_assert_gt(seconds, 4, "%g", seconds);
 }
