@@ -294,6 +294,21 @@ with open(os.path.join(keys["run.trace_dir"], "truth", "truth.json"), "w", encod
         with open(os.path.join(self.folder, "dials.json"), encoding="utf-8") as file:
             self.assertEqual([row["median_percent"] for row in json.load(file)["rows"]], [-1, 9])
 
+    def test_figures_of_several_ranks_and_of_dials(self):
+        self.file("out/ranks.txt", "bus bandwidth, 83.7 MB             ok      276.1 GB/s, plain loop 272.3 (307 us), +1.4 %\n"
+                                   "runs of known cause                FAILED  21 of 28 runs are right\n")
+        self.file("out/series.log", "ok     GPU NVLink sent 43.4 GB/s, all-reduces 43.2 GB/s\n")
+        self.file("out/dials.json", json.dumps({"rows": [{"scenario": name, "median_percent": median} for name, median in
+                                                         (("sync", 1.5), ("sync", -2.5), ("slow_clock", None))]}))
+        done = self.run_it(sys.executable, "-B", os.path.join(ROOT, "scripts/figures"), "gpu", os.path.join(self.folder, "out"),
+                           os.path.join(self.folder, "figures.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(os.path.join(self.folder, "figures.json"), encoding="utf-8") as file:
+            rows = {row["what"]: row["value"] for row in json.load(file)["figures"]}
+        self.assertEqual(rows["runs of known cause right, 28"], 75)
+        self.assertEqual(rows["largest median error of 2 dials of 2 scenarios"], 2.5)
+        self.assertAlmostEqual(rows["NVLink, sent in the series to the bytes of the all-reduces"], 43.4 / 43.2)
+
     def test_scripts_compile_and_say_what_they_do(self):
         for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "scripts/gpu-record", "scripts/gpu-series",
                        "scripts/check-dials", "bench/peer/run.py"):
