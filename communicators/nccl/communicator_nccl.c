@@ -1,10 +1,11 @@
 /*
  * nccl: ranks with a CUDA device each, over device memory. Rank 0's identifier goes to the others over the communicator
  * for host memory. The library is loaded by name; this plugin links none of CUDA's.
+ *
+ * ncclCommInitRank waits for all ranks without a limit, so a thread of its own calls it, and the loop's thread waits for
+ * that thread with a limit. NCCL's own way, a communicator that does not block, would start a thread for each collective.
  */
-#include <pdhost/communicator.h>
-
-#include <nccl.h>
+#include "nccl_joining.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ struct pd_communicator {
 #undef X
   } nccl;
   ncclComm_t comm;
+  bool in_use; /* a thread is in the library for good */
   atomic_bool aborted;
 };
 
@@ -77,7 +79,7 @@ static void abort_waits(pd_communicator *self) {
 
 static void close_nccl(pd_communicator *self) {
   if (self->comm && !atomic_exchange(&self->aborted, true)) (void)self->nccl.CommDestroy(self->comm);
-  if (self->library && !self->comm) dlclose(self->library); /* its threads may be in it otherwise */
+  if (self->library && !self->comm && !self->in_use) dlclose(self->library); /* its threads may be in it otherwise */
   free(self);
 }
 
@@ -90,8 +92,17 @@ static pd_status join(pd_communicator *self, const pd_ranks *ranks) {
   const pd_status status = ranks->broadcast(ranks, &id, sizeof id, 0);
   if (status != PD_OK) return status;
   if (code != ncclSuccess) return fail(self, code, "ncclGetUniqueId");
-  code = self->nccl.CommInitRank(&self->comm, (int)ranks->count, id, (int)ranks->rank);
-  return code == ncclSuccess ? PD_OK : fail(self, code, "ncclCommInitRank");
+  const nccl_join_result joined = nccl_join(self->nccl.CommInitRank, ranks, &id, self->launch.timeout_ns, &self->comm);
+  self->in_use = joined.how == NCCL_JOIN_GOES_ON;
+  switch (joined.how) {
+  case NCCL_JOIN_ENDED: return joined.code == ncclSuccess ? PD_OK : fail(self, joined.code, "ncclCommInitRank");
+  case NCCL_JOIN_NO_THREAD: return self->host->fail(self->host, PD_NO_MEMORY, "nccl: no memory for a thread");
+  default: break;
+  }
+  if (ranks->is_lost(ranks))
+    return self->host->fail(self->host, PD_IO, "nccl: ncclCommInitRank: ended, since another rank did");
+  return self->host->fail(self->host, PD_IO, "nccl: ncclCommInitRank: the other ranks did not come within %.3g s",
+                          1e-9 * (double)self->launch.timeout_ns);
 }
 
 static pd_status init(const pd_host *host, const void *options, const pd_launch *launch, pd_communicator **out) {
@@ -99,7 +110,8 @@ static pd_status init(const pd_host *host, const void *options, const pd_launch 
   *out = NULL;
   const pd_device_access *device = host->extension(host, PD_EXT_DEVICE);
   const pd_ranks *ranks = host->extension(host, PD_EXT_RANKS);
-  if (!ranks) return host->fail(host, PD_UNSUPPORTED, "nccl: the ranks do not reach one another (%s)", PD_EXT_RANKS);
+  if (!ranks || !PD_HAS(pd_ranks, ranks, is_lost))
+    return host->fail(host, PD_UNSUPPORTED, "nccl: the ranks do not reach one another (%s)", PD_EXT_RANKS);
   if (!device || !PD_HAS(pd_stream_ops, device->ops->stream, native) || !device->ops->stream->native)
     return host->fail(host, PD_UNSUPPORTED, "nccl: the device of this run is not CUDA's");
   pd_communicator *self = calloc(1, sizeof *self);

@@ -76,6 +76,8 @@ typedef struct pd_ranks {
   pd_status (*barrier)(const struct pd_ranks *ranks);
   pd_status (*broadcast)(const struct pd_ranks *ranks, void *data, uint64_t bytes, uint32_t root);
   pd_status (*gather)(const struct pd_ranks *ranks, const void *data, uint64_t bytes, void *all);
+  /* Another rank ended or hangs: what waits for it may give up. [any thread] */
+  bool (*is_lost)(const struct pd_ranks *ranks);
 } pd_ranks;
 
 #ifdef __cplusplus

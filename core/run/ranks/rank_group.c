@@ -65,7 +65,23 @@ static pd_status gather(const pd_ranks *table, const void *data, uint64_t bytes,
   return self->host.ops->gather(self->host.state, data, bytes, all);
 }
 
+static bool is_lost(const pd_ranks *table) {
+  const rank_group *self = table->impl;
+  char why[8];
+  uint32_t rank = 0;
+  return self->watch && rank_watch_lost(self->watch, &rank, why, sizeof why);
+}
+
 /* ---- life ---- */
+
+/* The member did not come up: says which rank was lost, where one was, on the rank that tells of it. */
+static int report_failure(const rank_group *self, service_host *host, pd_status status) {
+  char text[512];
+  bool tells = false;
+  if (!rank_group_lost(self, text, sizeof text, &tells)) return service_host_report(host, status, "ranks", CODE_DEVICE);
+  if (tells) error_line_print(CODE_SCENARIO, NULL, "%s", text);
+  return CODE_SCENARIO;
+}
 
 static int open_member(rank_group *self, config *settings, const char *name, member *out) {
   static error err; /* large; the loop thread's alone */
@@ -85,7 +101,7 @@ static int open_member(rank_group *self, config *settings, const char *name, mem
   board_enter("communicator", name, "joining the other ranks");
   const pd_status status = ops->init(service_host_table(out->host), NULL, &self->launch, &out->state);
   board_leave();
-  if (status != PD_OK) return service_host_report(out->host, status, "ranks", CODE_DEVICE);
+  if (status != PD_OK) return report_failure(self, out->host, status);
   out->ops = ops;
   out->name = loaded->table->name;
   return CODE_DONE;
@@ -172,7 +188,8 @@ int rank_group_open(config *settings) {
                            .all_reduce = all_reduce,
                            .barrier = barrier,
                            .broadcast = broadcast,
-                           .gather = gather};
+                           .gather = gather,
+                           .is_lost = is_lost};
   own = self;
   int code = open_member(self, settings, name, &self->host);
   if (code == CODE_DONE) code = begin_watch(self, settings);
@@ -196,7 +213,9 @@ int rank_group_open_device(rank_group *self, config *settings, const services *a
   if (self->services.device) return CODE_DONE; /* of a run with other settings within this one */
   self->services.device = all->device;
   const bool native = PD_HAS(pd_stream_ops, ops, native) && ops->native;
-  return native ? open_member(self, settings, "nccl", &self->device) : CODE_DONE;
+  if (!native) return CODE_DONE;
+  rank_watch_count(self->watch); /* joining waits for all ranks, as a collective does */
+  return open_member(self, settings, "nccl", &self->device);
 }
 
 void rank_group_leave_device(rank_group *self, const pd_device *device) {
