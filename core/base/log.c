@@ -87,8 +87,10 @@ void log_set_color(log_color color) {
 bool log_color_on(int fd) {
   pthread_mutex_lock(&lock);
   const log_color choice = color_choice;
+  const bool has_launcher = rank_count > 1; /* mpirun gives each rank a terminal, even where its own output is a file */
   pthread_mutex_unlock(&lock);
   if (choice != LOG_COLOR_AUTO) return choice == LOG_COLOR_ALWAYS;
+  if (has_launcher) return false;
   const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
   return !(no_color && no_color[0]) && !(terminal && strcmp(terminal, "dumb") == 0) && isatty(fd);
 }

@@ -90,11 +90,13 @@ typedef struct state {
   bool quiet, summary, all;
 } state;
 
-static bool wants_colour(const options *chosen) {
+static bool wants_colour(const options *chosen, const pd_run *run) {
   const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
   if (!strcmp(chosen->color, "always")) return true;
   if (!strcmp(chosen->color, "never") || (no_color && *no_color)) return false;
   if (terminal && !strcmp(terminal, "dumb")) return false;
+  /* mpirun gives each rank a terminal, even where its own output is a file. */
+  if (PD_HAS(pd_run, run, ranks) && run->ranks > 1) return false;
   return !strcmp(chosen->path, "-") && isatty(STDOUT_FILENO);
 }
 
@@ -130,7 +132,7 @@ static pd_status table_open(const pd_host *host, const void *given, const pd_run
   self->host = host;
   self->options = given;
   self->run = run;
-  self->windows.colour = self->verdicts.colour = wants_colour(self->options);
+  self->windows.colour = self->verdicts.colour = wants_colour(self->options, run);
   self->columns = columns_of(self->options);
   self->quiet = PD_HAS(pd_run, run, quiet) && run->quiet;
   self->all = is_named(self->options->views, "all");
