@@ -5,6 +5,7 @@
 
 #include "base/signals.h"
 #include "config/cli_frame.h"
+#include "run/ranks/rank_launch.h"
 
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ typedef struct advice {
 static int look_in_folder(cli_args *args, const void *given, error *err) {
   const advice *self = given;
   char folder[WORK_FOLDER_BYTES], inner[WORK_FOLDER_BYTES + 8];
+  if (!rank_launch_is_alone(self->name, err)) return err->exit_code;
   if (!work_folder_make(self->name, folder, err)) return err->exit_code;
   snprintf(inner, sizeof inner, "%s/run", folder);
   signals_install(NULL, NULL);

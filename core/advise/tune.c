@@ -9,6 +9,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "config/cli_frame.h"
+#include "run/ranks/rank_launch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -202,6 +203,7 @@ static int tune(cli_args *args, const void *given, error *err) {
   const tune_options *options = given;
   static tuner self; /* large; the main thread's alone */
   char folder[WORK_FOLDER_BYTES];
+  if (!rank_launch_is_alone("tune", err)) return err->exit_code;
   if (options->output && !tuned_file_check(options->output, err)) return err->exit_code;
   if (!work_folder_make("tune", folder, err)) return err->exit_code;
   self = (tuner){

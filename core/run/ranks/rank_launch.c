@@ -45,3 +45,15 @@ pd_status rank_launch_find(pd_launch *out, const char **by, error *err) {
   }
   return PD_OK;
 }
+
+bool rank_launch_is_alone(const char *command, error *err) {
+  pd_launch launch;
+  const char *by = NULL;
+  if (rank_launch_find(&launch, &by, err) != PD_OK) return false;
+  if (!by) return true;
+  error_set(err, PD_INVALID, CODE_USAGE,
+            "%s: this is one of %u ranks, and it measures in one process: start it without mpirun, srun or torchrun. A "
+            "run of several ranks measures its cures with -o truth.cures=auto",
+            command, launch.count);
+  return false;
+}

@@ -11,4 +11,7 @@
  * ranks is a failure of the configuration. */
 pd_status rank_launch_find(pd_launch *out, const char **by, error *err);
 
+/* For a command that measures in one process. False where a launcher started several ranks, added to `err`. */
+bool rank_launch_is_alone(const char *command, error *err);
+
 #endif
