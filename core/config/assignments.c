@@ -63,6 +63,27 @@ void assignments_free(assignments *self) {
   *self = (assignments){.all = NULL};
 }
 
+static const char *value_of(const config *settings, const config_assignment *at) {
+  for (uint64_t i = 0; i < settings->setting_count; i++)
+    if (!strcmp(settings->settings[i].section, at->section) && !strcmp(settings->settings[i].key, at->key))
+      return settings->settings[i].value;
+  return NULL;
+}
+
+bool assignments_change(const char *text, const config *of) {
+  static error err; /* large; the loop thread's alone */
+  assignments all;
+  error_clear(&err);
+  if (!assignments_parse(text, "", &all, &err)) return true;
+  bool changes = false;
+  for (uint32_t i = 0; i < all.count; i++) {
+    const char *had = value_of(of, &all.all[i]);
+    changes = changes || !had || strcmp(had, all.all[i].value) != 0;
+  }
+  assignments_free(&all);
+  return changes;
+}
+
 /* The next value, in place, up to a comma without a backslash before it. NULL: there is none. */
 static char *next_value(char **at) {
   char *value = *at, *from = value, *to = value;

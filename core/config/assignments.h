@@ -22,6 +22,9 @@ typedef struct assignments {
  * begins a message. False: a mistake, added to `err`. */
 bool assignments_parse(const char *text, const char *what, assignments *out, error *err);
 void assignments_free(assignments *self);
+/* Whether a run with `of` would be another one with them, value by value as texts. A mistake in `text`: true.
+ * [loop thread] */
+bool assignments_change(const char *text, const config *of);
 
 /* "data.num_workers=0,2,4,8": a key with its values; a comma inside a value is written \, */
 typedef struct axis {

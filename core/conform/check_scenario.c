@@ -7,6 +7,7 @@
 #include "config/config_presets.h"
 
 #include "ledger/verdict.h"
+#include "run/ranks/rank_summary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static check_verdict causes(const check_target *target) {
   const pd_scenario_ops *ops = target->table->ops.scenario;
   if (!is_cause(ops->bottleneck)) return no_cause(".bottleneck", ops->bottleneck);
   for (const pd_cure *at = PD_HAS(pd_scenario_ops, ops, cures) ? ops->cures : NULL; at && at->cause; at++)
-    if (!is_cause(at->cause)) return no_cause(".cures", at->cause);
+    if (!is_cause(at->cause) && !ranks_verdict_is_cause(at->cause)) return no_cause(".cures", at->cause);
   return check_ok();
 }
 

@@ -233,7 +233,7 @@ static int run_here(config *settings) {
   int code = rank_group_open(settings);
   if (code == CODE_DONE) code = run_parts_open(run, settings);
   run->manifest = manifest_open();
-  if (code == CODE_DONE && run->ranks) run->live = rank_live_open(run->ranks);
+  if (code == CODE_DONE && run->ranks) run->live = rank_live_open(run->ranks, settings);
   /* A failure here is a rank that was lost, and the loop's first collective tells of it. */
   if (run->live) (void)rank_live_begin(run->live);
   run_folder_fill(settings); /* with the name that the ranks agreed on */

@@ -47,7 +47,11 @@ static const pd_preset presets[] = {
 static const pd_device_preset device_presets[] = {
     {"cpu", "scenario.bucket_mb", "0.5"}, {"cpu", "data.image_size", "32"}, {NULL, NULL, NULL}};
 
-static const pd_cure cures[] = {{"host_compute", "scenario.straggler_us=0"}, {NULL, NULL}};
+static const pd_cure cures[] = {{"host_compute", "scenario.straggler_us=0"},
+                                {"uneven_work", "scenario.straggler_kernels=0 scenario.uneven_batch=1"},
+                                {"comm_not_overlapped", "scenario.overlap=true"},
+                                {"comm_bound", "scenario.model_width=1"},
+                                {NULL, NULL}};
 
 typedef struct {
   pd_kit kit;

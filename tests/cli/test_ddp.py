@@ -152,6 +152,15 @@ class Endings(RankCase):
         self.assertIn("communicator \"mpi\": ", lines[0])
         self.assertIn("libopenmpi-dev", lines[0])
 
+    def test_where_the_library_of_mpi_is_gone(self):
+        os.mkdir(self.path("communicator"))
+        shutil.copy(os.path.join(FIXTURES, "communicator", "orphan.so"), self.path("communicator/mpi.so"))
+        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "1", "env", "OMPI_COMM_WORLD_SIZE=2", PDHOST, "-c",
+                                             os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q", "-o", f"run.plugin_path={self.folder}"])
+        self.assertEqual((code, out, len(lines)), (4, "", 1), lines)
+        self.assertRegex(lines[0], r"^pdhost: error: rank 0: .*/communicator/mpi\.so: cannot be loaded: libmpi_gone\.so\.40: .*; install "
+                                   r"the package that has it, or put its folder into LD_LIBRARY_PATH \[PDH-0402\]$")
+
     def test_ranks_of_two_configurations(self):
         """By a shell for each rank: mpirun of Debian 13 ends with signal 11 where ranks have two commands."""
         own = shlex.join([PDHOST, "-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q", "-o"])
@@ -189,6 +198,31 @@ class Endings(RankCase):
                                            + shlex.join([PDHOST, "-c", os.path.join(CONF, "ddp.ini"), "-q", "--device"]) + " $kind"])
         self.assertEqual((code, len(lines)), (6, 1), lines)
         self.assertIn("pdhost: error: rank 1: command line: device cuda: ", lines[0])
+
+    def test_what_its_cures_save_is_measured(self):
+        """With more kernels on one rank: what all ranks say names the cure, and what it saves is measured on both alike. Overlap
+        is as it should be already, and is not tried."""
+        code, out, err = self.run_ranks(2, "-o", "scenario.straggler_kernels=40", "-o", "truth.cures=auto")
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("\x1b", out)  # mpirun writes to a pipe
+        for rank in (0, 1):
+            with open(self.path(f"results/ddp/latest/truth/rank{rank}_truth.json"), encoding="utf-8") as file:
+                cures = {cure["cause"]: cure for cure in json.load(file)["cures"]}
+            self.assertEqual(set(cures), {"host_compute", "uneven_work"})
+            cure = cures["uneven_work"]
+            self.assertEqual((cure["settings"], cure["predicted"]), ("scenario.straggler_kernels=0 scenario.uneven_batch=1", False))
+            self.assertGreaterEqual(len(cure["effect"]["rounds"]), 6)
+            self.assertGreater(cure["effect"]["us_per_step"], 10000)  # 40 kernels of 500 us
+        with open(self.path("results/ddp/latest/ranks/rank0_summary.json"), encoding="utf-8") as file:
+            if json.load(file)["verdict"] == "uneven_work":  # a busy machine may hide it
+                self.assertIn("Try next     this command and -o scenario.straggler_kernels=0 -o scenario.uneven_batch=1\n", out)
+
+    def test_commands_of_one_process(self):
+        for command in ("whatif", "tune", "causal", "ab"):
+            code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, command, "-c",
+                                                 os.path.join(CONF, "ddp.ini"), *(["", "train.fused=true"] if command == "ab" else [])])
+            self.assertEqual((code, out), (2, ""), lines)
+            self.assertIn(f"pdhost: error: {command}: this is one of 2 ranks, and it measures in one process", lines[0])
 
     def test_a_rank_whose_scenario_refuses(self):
         code, _, lines = self.run_ranks(2, "-q", "-o", "scenario.straggler_rank=2")

@@ -54,7 +54,7 @@ typedef struct pd_device_preset {
 
 /* Settings that take a cause out of this scenario. The verdict suggests them where it has found that cause. */
 typedef struct pd_cure {
-  const char *cause;    /* as the verdict spells it */
+  const char *cause;    /* as the verdict spells it, or that on several ranks */
   const char *settings; /* "scenario.serial=false", several with one space between */
 } pd_cure;
 

@@ -3,10 +3,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-const char *ranks_verdict_key(ranks_verdict of) {
-  static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
-  return keys[of];
+static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
+
+const char *ranks_verdict_key(ranks_verdict of) { return keys[of]; }
+
+bool ranks_verdict_is_cause(const char *key) {
+  for (int i = RANKS_COMM_BOUND; i <= RANKS_UNEVEN; i++)
+    if (strcmp(keys[i], key) == 0) return true;
+  return false;
 }
 
 static int by_value(const void *a, const void *b) {

@@ -6,12 +6,15 @@
 #include "rank_tables.h"
 #include "rank_wire.h"
 
+#include "config/assignments.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct rank_live {
   const rank_group *group;
+  const config *settings;
   rank_side side;
   rank_side *sides;     /* of all ranks, on rank 0 */
   rank_summary summary; /* count 0: there is none */
@@ -19,10 +22,11 @@ struct rank_live {
   arena tables;
 };
 
-rank_live *rank_live_open(const rank_group *group) {
+rank_live *rank_live_open(const rank_group *group, const config *settings) {
   rank_live *self = calloc(1, sizeof *self);
   if (!self) return NULL;
   self->group = group;
+  self->settings = settings;
   self->side = (rank_side){.path = "", .rank = rank_group_rank(group), .ranks = rank_group_count(group)};
   return self;
 }
@@ -125,9 +129,29 @@ void rank_live_save(const rank_live *self, struct capture_writer *to) {
   rank_kept_save(to, self->sides, rank_group_count(self->group), clock);
 }
 
+/* What takes the verdict's cause out of this run, where that is not so already; NULL: no such settings. */
+static const char *cure_of(const rank_live *self) {
+  const rank_summary *of = &self->summary;
+  const char *cause = of->verdict == RANKS_STRAGGLER ? rank_report_cause(of) : rank_report_verdict(of);
+  const pd_scenario_ops *ops = self->settings->scenario.plugin->table->ops.scenario;
+  for (const pd_cure *at = PD_HAS(pd_scenario_ops, ops, cures) ? ops->cures : NULL; cause && at && at->cause; at++)
+    if (strcmp(at->cause, cause) == 0) return assignments_change(at->settings, self->settings) ? at->settings : NULL;
+  return NULL;
+}
+
+/* As options of a command: "-o KEY=VALUE -o KEY=VALUE". */
+static void print_cure(const char *settings) {
+  printf("  Try next     this command and");
+  for (const char *at = settings; *at; at += strcspn(at, " "), at += *at == ' ')
+    printf(" -o %.*s", (int)strcspn(at, " "), at);
+  printf("\n");
+}
+
 void rank_live_print_head(const rank_live *self) {
   if (!self->summary.count) return;
+  const char *cure = cure_of(self);
   rank_report_head(&self->summary);
+  if (cure) print_cure(cure);
   printf("\n");
   (void)fflush(stdout); /* the sinks' own process prints next */
 }

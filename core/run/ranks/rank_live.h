@@ -8,8 +8,8 @@
 
 typedef struct rank_live rank_live;
 
-/* NULL on no memory. */
-rank_live *rank_live_open(const rank_group *group);
+/* `settings` are the run's, and outlive it. NULL on no memory. */
+rank_live *rank_live_open(const rank_group *group, const config *settings);
 void rank_live_close(rank_live *self);
 /* All ranks, before the first window: compares the clocks. */
 pd_status rank_live_begin(rank_live *self);

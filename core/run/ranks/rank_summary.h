@@ -114,5 +114,8 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock 
 void rank_summary_free(rank_summary *self);
 
 const char *ranks_verdict_key(ranks_verdict of);
+/* Whether a verdict on several ranks names a cause that one rank's has no word for: uneven_work, and those of
+ * communication. */
+bool ranks_verdict_is_cause(const char *key);
 
 #endif

@@ -9,6 +9,7 @@
 #include "config/config_variant.h"
 #include "ledger/cures.h"
 #include "run/aside.h"
+#include "run/ranks/rank_summary.h"
 #include "run/run_parts.h"
 
 #include <math.h>
@@ -91,16 +92,27 @@ static pd_status take_rounds(run_state *run, run_state *cured, uint64_t rounds) 
   return PD_OK;
 }
 
-static pd_status try_cure(run_state *run, uint32_t cause, const cure *by, uint64_t rounds) {
+static pd_status try_cure(run_state *run, const char *cause, const cure *by, uint64_t rounds) {
   const char *settings = by->settings;
   twin other = {.run = NULL};
   progress_enter("measuring what cures save", "step", 0);
   progress_note("%s", settings);
-  pd_status status = truth_cure(run->truth, verdict_key(cause), settings, !by->unpredicted);
+  pd_status status = truth_cure(run->truth, cause, settings, !by->unpredicted);
   if (status == PD_OK && open_twin(run, settings, &other)) status = take_rounds(run, other.run, rounds);
   if (status == PD_OK && other.run && other.run->failure[0])
     log_line(PD_LOG_WARN, NULL, "[truth] cures: %s does not run: %s", settings, other.run->failure);
   close_twin(&other);
+  return status;
+}
+
+/* What ranks hold up together has cures of the scenario's alone. Those that change nothing are not tried: each rank would
+ * be asked for twins of itself. */
+static pd_status try_cures_of_ranks(run_state *run, uint64_t rounds) {
+  pd_status status = PD_OK;
+  const pd_cure *at = PD_HAS(pd_scenario_ops, run->scenario, cures) && run->ranks ? run->scenario->cures : NULL;
+  for (; at && at->cause && status == PD_OK && !signals_pending(); at++)
+    if (ranks_verdict_is_cause(at->cause) && assignments_change(at->settings, run->settings))
+      status = try_cure(run, at->cause, &(cure){.settings = at->settings, .unpredicted = "of several ranks"}, rounds);
   return status;
 }
 
@@ -113,13 +125,15 @@ pd_status truth_cures_run(run_state *run) {
                                    .num_workers = run->settings->data.num_workers,
                                    .is_cuda = run->props.is_cuda,
                                    .arena = &texts};
+  const uint64_t rounds = run->truth_rounds ? run->truth_rounds : ROUNDS_USUAL;
   pd_status status = PD_OK;
   for (uint32_t c = 0; c < VERDICT_profiler && status == PD_OK; c++) {
     cure found[CURES_MOST];
     const uint32_t count = cures_find(&setting, c, found);
     for (uint32_t i = 0; i < count && status == PD_OK && !signals_pending(); i++)
-      status = try_cure(run, c, &found[i], run->truth_rounds ? run->truth_rounds : ROUNDS_USUAL);
+      status = try_cure(run, verdict_key(c), &found[i], rounds);
   }
+  if (status == PD_OK) status = try_cures_of_ranks(run, rounds);
   arena_free(&texts);
   return status;
 }
