@@ -1,8 +1,9 @@
 /* See record_live.h. */
 #include "record_live.h"
 
+#include "trace/kept/shared_file.h"
+
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* What happened so long ago is all there: CUPTI is flushed five times a second. */
@@ -10,13 +11,9 @@
 #define SECOND_BUCKETS (INT64_C(1000000000) / RECORD_LIVE_BUCKET_NS)
 
 record_live *record_live_open(void) {
-  struct rlimit limit; /* to pass it would end the process */
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < sizeof(record_live)) return NULL;
-  const int file = memfd_create(RECORD_LIVE_FILE, MFD_CLOEXEC); /* stays open: others find it by that */
+  const int file = shared_file_make(RECORD_LIVE_FILE, sizeof(record_live)); /* stays open: others find it by that */
   if (file < 0) return NULL;
-  void *at = MAP_FAILED;
-  if (ftruncate(file, sizeof(record_live)) == 0)
-    at = mmap(NULL, sizeof(record_live), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void *at = mmap(NULL, sizeof(record_live), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (at != MAP_FAILED) return at;
   (void)close(file);
   return NULL;
@@ -143,8 +140,12 @@ static void take_steps(const record_live *self, int64_t from_ns, int64_t to_ns, 
 }
 
 record_live_second record_live_last(const record_live *self, int64_t now_realtime_ns) {
+  return record_live_before(self, now_realtime_ns - SETTLED_NS);
+}
+
+record_live_second record_live_before(const record_live *self, int64_t end_realtime_ns) {
   record_live_second out = {0};
-  const int64_t last = (now_realtime_ns - SETTLED_NS) / RECORD_LIVE_BUCKET_NS; /* the first that is not of it */
+  const int64_t last = end_realtime_ns / RECORD_LIVE_BUCKET_NS; /* the first that is not of it */
   uint64_t devices = 0;
   for (int64_t number = last - SECOND_BUCKETS; number < last; number++) {
     const record_live_bucket *bucket = &self->buckets[(uint64_t)number % RECORD_LIVE_BUCKETS];

@@ -68,6 +68,8 @@ typedef struct record_live_second {
   double busy;                     /* of the GPUs */
   double step_ns;                  /* mean of the steps that ended then, or else the last one; 0: none is known */
 } record_live_second;
+/* The second that ended then. */
+record_live_second record_live_before(const record_live *self, int64_t end_realtime_ns);
 record_live_second record_live_last(const record_live *self, int64_t now_realtime_ns);
 
 #endif

@@ -2,11 +2,11 @@
 #include "board.h"
 
 #include "base/monotonic.h"
+#include "trace/kept/shared_file.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static board own;
@@ -20,19 +20,8 @@ enum { CALLS = sizeof own.worker.calls / sizeof own.worker.calls[0] };
 
 board *board_own(void) { return current; }
 
-/* Memory with a name; -1: there is none. A limit for the size of files holds for it, too, and to pass that would end
- * the process. */
-static int make_file(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < sizeof(board)) return -1;
-  const int file = memfd_create(BOARD_FILE, MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, sizeof(board)) == 0) return file;
-  (void)close(file);
-  return -1;
-}
-
 bool board_share(void) {
-  const int file = make_file();
+  const int file = shared_file_make(BOARD_FILE, sizeof(board));
   const int flags = MAP_SHARED | MAP_NORESERVE | (file < 0 ? MAP_ANONYMOUS : 0);
   void *shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, flags, file, 0);
   if (shared == MAP_FAILED) {

@@ -37,6 +37,28 @@ class Top(Case):
         run.communicate(timeout=110)
         self.assert_fails(self.look(str(run.pid)), 2, f"top: process {run.pid}: there is no run in it")
 
+    def test_the_device_of_an_open_window(self):
+        run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=0", "-o", "schedule.active=100000",
+                         "-o", "data.dataset_size=100000000", watch=False)
+        until = time.monotonic() + 60
+        out = ""
+        while not re.search(r"  kernels +[1-9]", out):
+            self.assertLess(time.monotonic(), until, out)
+            _, out, _ = self.look(str(run.pid))
+        shares = dict(re.findall(r"^  (kernels|copies|sets|idle) +([\d.]+) %$", out, re.M))
+        self.assertAlmostEqual(sum(map(float, shares.values())), 100, delta=0.3)
+        self.assertRegex(out, r"\nThe device +the second up to its newest record, [\d.]+ (us|ms|s) ago\n")
+        self.assertRegex(out, r"  waiting +[\d.]+ %\n  memory +[\d.]+ %\nLost +nothing\n$")
+        self.assertLessEqual(max(map(len, out.splitlines()[1:])), 80, out)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=110)
+
+    def test_no_window_is_open(self):
+        run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=100000000", watch=False)
+        self.assertRegex(self.until_it_steps(str(run.pid)), r"\nThe device +not recorded now\nLost +nothing\n$")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=110)
+
     def test_its_folder(self):
         run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=100000000", watch=False)
         self.until_it_steps(str(run.pid))

@@ -1,6 +1,7 @@
 /* See top.h. One look a second at memory that the run writes anyway: it costs the run nothing. */
 #include "top.h"
 
+#include "top_device.h"
 #include "top_find.h"
 #include "top_recording.h"
 #include "top_view.h"
@@ -37,8 +38,9 @@ const args_command top_command = {
     .description =
         "Shows once a second what a run of pdhost is doing: the steps done, and the step under way. For the "
         "steps that ended in the last second it shows how long an iteration took, and how that time "
-        "divides: waiting for data, in the step, between steps. The run writes these figures to memory in "
-        "any case, so looking at them does not slow it down.\n\n"
+        "divides: waiting for data, in the step, between steps. While a window is recorded, it shows what the "
+        "device and its calls took of the second up to the newest record, and what was lost. The run writes "
+        "these figures to memory in any case, so looking at them does not slow it down.\n\n"
         "For a program under pdhost record it shows the second that ended half a second ago: launches, the "
         "time of a step where the program marks its steps, what the GPUs did, what the program's threads "
         "spent in calls of CUDA, and what was lost. The report at the end of the recording says why a GPU was idle.\n\n"
@@ -52,22 +54,28 @@ const args_command top_command = {
     .words = ARGS_OFFER_FOLDER,
     .main = top_main};
 
-static bool show(const top_run *run, error *err) {
+static bool show(const top_run *run, top_device *device, error *err) {
   printf("pdhost %ld: %s\n\n", run->pid, run->command);
   if (run->live) {
     top_recording_print(run->live, pd_clock_ns(CLOCK_REALTIME), stdout);
     return fflush(stdout) == 0;
   }
-  if (top_view_print(run->board, pd_clock_ns(CLOCK_REALTIME), monotonic_ns(), stdout)) return fflush(stdout) == 0;
+  const int room = top_open_room(run);
+  top_device_look(device, room);
+  if (room >= 0) (void)close(room);
+  if (top_view_print(run->board, pd_clock_ns(CLOCK_REALTIME), monotonic_ns(), stdout)) {
+    top_device_print(device, pd_clock_ns(CLOCK_REALTIME), stdout);
+    return fflush(stdout) == 0;
+  }
   error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
   return false;
 }
 
-static void watch(const top_run *run, error *err) {
+static void watch(const top_run *run, top_device *device, error *err) {
   signals_install(NULL, NULL);
   for (;;) {
     fputs("\033[H\033[2J", stdout); /* to the first column of an empty screen */
-    if (!show(run, err)) break;
+    if (!show(run, device, err)) break;
     if (!top_is_alive(run)) {
       puts(run->live ? "\nThe recording is over." : "\nThe run is over.");
       break;
@@ -80,12 +88,16 @@ static void watch(const top_run *run, error *err) {
 
 static int look(const void *user, error *err) {
   const top_options *options = user;
+  static top_device device; /* large */
   top_run run;
   if (!top_find(options->word, &run, err)) return err->exit_code;
-  if (options->once || !isatty(STDOUT_FILENO))
-    (void)show(&run, err);
+  if (!top_device_open(&device))
+    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  else if (options->once || !isatty(STDOUT_FILENO))
+    (void)show(&run, &device, err);
   else
-    watch(&run, err);
+    watch(&run, &device, err);
+  top_device_close(&device);
   top_close(&run);
   return err->count ? err->exit_code : CODE_DONE;
 }

@@ -3,6 +3,8 @@
 
 #include "other_process.h"
 
+#include "trace/kept/room.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +27,13 @@ static long number_of(const char *text) {
   return errno == 0 && end != text && *end == '\0' && number > 0 ? number : 0;
 }
 
-/* What a process may show: a run its board, `pdhost record` what it sees. */
+/* What a process may show: a run its board, `pdhost record` what it sees. Besides, a run has its room. */
 static const struct {
   const char *link;
   size_t bytes;
-} kinds[] = {{"/memfd:" BOARD_FILE, sizeof(board)}, {"/memfd:" RECORD_LIVE_FILE, sizeof(record_live)}};
-enum { OF_RUN = 0, OF_RECORDING = 1, KINDS = 2 };
+} kinds[] = {
+    {"/memfd:" BOARD_FILE, sizeof(board)}, {"/memfd:" RECORD_LIVE_FILE, sizeof(record_live)}, {"/memfd:" ROOM_FILE, 0}};
+enum { OF_RUN = 0, OF_RECORDING = 1, KINDS = 2, OF_ROOM = KINDS };
 
 /* Whether a link of /proc/PID/fd leads to it: "/memfd:pdhost-board (deleted)". */
 static bool is_of(int kind, const char *target, ssize_t bytes) {
@@ -38,8 +41,9 @@ static bool is_of(int kind, const char *target, ssize_t bytes) {
   return bytes >= (ssize_t)length + 1 && memcmp(target, kinds[kind].link, length) == 0 && target[length] == ' ';
 }
 
-/* Opens what process `pid` shows; -1: it shows nothing, or is another user's. */
-static int open_board(long pid, int *kind) {
+/* Opens what process `pid` shows, of the kinds from `first` to before `end`; -1: it shows nothing, or is another
+ * user's. */
+static int open_shown(long pid, int first, int end, int *kind) {
   char path[PATH_MAX], target[64];
   snprintf(path, sizeof path, "/proc/%ld/fd", pid);
   DIR *folder = opendir(path);
@@ -47,14 +51,16 @@ static int open_board(long pid, int *kind) {
   if (!folder) return -1;
   for (const struct dirent *entry; file < 0 && (entry = readdir(folder));) {
     const ssize_t bytes = readlinkat(dirfd(folder), entry->d_name, target, sizeof target);
-    *kind = 0;
-    while (*kind < KINDS && !is_of(*kind, target, bytes)) ++*kind;
-    if (*kind == KINDS) continue;
+    *kind = first;
+    while (*kind < end && !is_of(*kind, target, bytes)) ++*kind;
+    if (*kind == end) continue;
     file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
   }
   closedir(folder);
   return file;
 }
+
+static int open_board(long pid, int *kind) { return open_shown(pid, OF_RUN, KINDS, kind); }
 
 static void read_command(long pid, char *text, size_t room) {
   char path[64];
@@ -162,6 +168,11 @@ bool top_find(const char *word, top_run *out, error *err) {
 bool top_is_alive(const top_run *self) {
   const bool is_over = self->board && atomic_load(&self->board->done);
   return !is_over && (kill((pid_t)self->pid, 0) == 0 || errno == EPERM);
+}
+
+int top_open_room(const top_run *self) {
+  int kind = OF_ROOM;
+  return open_shown(self->pid, OF_ROOM, OF_ROOM + 1, &kind);
 }
 
 void top_close(top_run *self) {

@@ -16,6 +16,8 @@ typedef struct top_run {
 /* `word`: a process of the run, its folder, or NULL for the one run there is. False: `err` says why. */
 bool top_find(const char *word, top_run *out, error *err);
 bool top_is_alive(const top_run *self);
+/* The memory that the run records in, to be closed by the caller; -1: there is none. */
+int top_open_room(const top_run *self);
 void top_close(top_run *self);
 
 #endif

@@ -1,13 +1,15 @@
 /* See top_recording.h. */
 #include "top_recording.h"
 
+#include "top_shares.h"
+
 #include "capture/record_board.h"
 
 #include <pdhost/quantity.h>
 
 #include <inttypes.h>
 
-enum { NAME_WIDTH = 18 };
+enum { NAME_WIDTH = TOP_NAME_WIDTH };
 
 static void print_state(const record_live *of, int64_t now_ns, FILE *out) {
   static const char *const states[] = {
@@ -24,10 +26,6 @@ static void print_state(const record_live *of, int64_t now_ns, FILE *out) {
   fprintf(out, "%-*s%s ago\n", NAME_WIDTH, "First call", text);
 }
 
-static void print_share(const char *name, double share, FILE *out) {
-  fprintf(out, "%-*s%5.1f %%\n", NAME_WIDTH, name, 100 * share);
-}
-
 static void print_second(const record_live_second *of, FILE *out) {
   char text[32];
   fprintf(out, "%-*s%" PRIu64 " launches\n", NAME_WIDTH, "A second", of->launches);
@@ -35,19 +33,11 @@ static void print_second(const record_live_second *of, FILE *out) {
     pd_text_time(text, sizeof text, of->step_ns);
     fprintf(out, "%-*s%s%s\n", NAME_WIDTH, "  a step", text, of->steps ? "" : ", the last one; none ended meanwhile");
   }
-  if (of->devices) {
+  if (of->devices)
     fprintf(out, "%-*s%" PRIu64 "\n", NAME_WIDTH, "GPUs at work", of->devices);
-    print_share("  kernels", of->share[RECORD_LIVE_KERNELS], out);
-    print_share("  copies", of->share[RECORD_LIVE_COPIES], out);
-    print_share("  sets", of->share[RECORD_LIVE_SETS], out);
-    print_share("  idle", of->busy < 1 ? 1 - of->busy : 0, out);
-  } else {
+  else
     fprintf(out, "%-*snone\n", NAME_WIDTH, "GPUs at work");
-  }
-  fprintf(out, "%-*s\n", NAME_WIDTH, "Calls, of a thread");
-  print_share("  launching", of->share[RECORD_LIVE_LAUNCHING], out);
-  print_share("  waiting", of->share[RECORD_LIVE_WAITING], out);
-  print_share("  memory", of->share[RECORD_LIVE_ALLOCATING], out);
+  top_shares_print(of, out);
 }
 
 void top_recording_print(const record_live *of, int64_t now_realtime_ns, FILE *out) {

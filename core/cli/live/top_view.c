@@ -1,6 +1,8 @@
 /* See top_view.h. The run writes while this reads: what is read is behind what is written by a whole ring. */
 #include "top_view.h"
 
+#include "top_shares.h"
+
 #include "base/statistics.h"
 
 #include <pdhost/quantity.h>
@@ -8,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { NAME_WIDTH = 18 };
+enum { NAME_WIDTH = TOP_NAME_WIDTH };
 #define SECOND_NS 1000000000
 
 static const pd_step_stats *step_at(const board *of, uint64_t index) { return &of->steps[index % BOARD_STEPS]; }

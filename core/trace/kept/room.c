@@ -1,7 +1,10 @@
 /* See room.h. */
 #include "room.h"
 
+#include "shared_file.h"
+
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Only what is used becomes memory. Texts and threads rarely need a hundredth of it. */
 #define PIECES_BYTES ((uint64_t)64 << 20)
@@ -14,12 +17,17 @@ pd_status room_open(uint64_t max_bytes, bool shared, trace_room **out) {
   if (!chunk_bytes) chunk_bytes = CHUNK_BYTES;
   if (chunk_bytes > most) chunk_bytes = most;
   const uint64_t bytes = PIECES_BYTES + chunk_bytes;
-  const int kind = shared ? MAP_SHARED : MAP_PRIVATE, rights = PROT_READ | PROT_WRITE;
-  /* cppcheck-suppress invalidFunctionArg ; no file, so no number of one */
-  unsigned char *base = mmap(NULL, bytes, rights, kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) return PD_NO_MEMORY;
+  const int file = shared ? shared_file_make(ROOM_FILE, bytes) : -1;
+  const int kind = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE | (file < 0 ? MAP_ANONYMOUS : 0);
+  unsigned char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
+  if (base == MAP_FAILED) {
+    if (file >= 0) (void)close(file);
+    return PD_NO_MEMORY;
+  }
   trace_room *room = (trace_room *)(void *)base;
   room->bytes = bytes;
+  room->at = room;
+  room->file = file;
   room->chunks = base + PIECES_BYTES;
   room->chunk_bytes = chunk_bytes;
   atomic_init(&room->used, (sizeof *room + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN);
@@ -34,7 +42,9 @@ void room_touch(const trace_room *self) {
 }
 
 void room_close(trace_room *self) {
-  if (self) munmap(self, self->bytes);
+  if (!self) return;
+  if (self->file >= 0) (void)close(self->file);
+  munmap(self, self->bytes);
 }
 
 void *room_take(trace_room *self, uint64_t bytes) {

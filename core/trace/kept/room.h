@@ -4,7 +4,8 @@
  * was open; see salvage.h.
  *
  * It is one mapping, at the same address in both processes: this structure, then memory that is handed out piece by
- * piece, then the chunks. The recorder writes; the other process reads when nobody writes any more.
+ * piece, then the chunks. The recorder writes; the other process reads when nobody writes any more. A third process may
+ * look while the recorder writes; see room_look.h.
  */
 #ifndef CORE_TRACE_KEPT_ROOM_H
 #define CORE_TRACE_KEPT_ROOM_H
@@ -28,8 +29,13 @@ typedef struct room_clock {
   bool tsc;
 } room_clock;
 
+/* What the memory of a shared room is called in /proc/PID/fd. */
+#define ROOM_FILE "pdhost-room"
+
 typedef struct trace_room {
-  uint64_t bytes; /* of the mapping */
+  uint64_t bytes;        /* of the mapping */
+  struct trace_room *at; /* where that is */
+  int file;              /* that is mapped, for other processes; -1: they cannot see it */
   unsigned char *chunks;
   uint64_t chunk_bytes;
   atomic_uint_fast64_t used; /* handed out, from the structure's begin on */
