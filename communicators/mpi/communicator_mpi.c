@@ -1,10 +1,11 @@
 /*
  * mpi: ranks that mpirun or srun started, over host memory.
  *
- * No call waits inside MPI: each is begun, and asked after until it is done, the time is over or the run is aborted. An
- * all-reduce runs on a stream's own thread while the loop's thread may be here too, so that one lock is around every
- * call.
+ * No collective waits inside MPI: each is begun, and asked after until it is done, the time is over or the run is
+ * aborted. An all-reduce runs on a stream's own thread while the loop's thread may be here too, so that one lock is
+ * around every call. MPI_Init_thread and MPI_Comm_dup wait for all ranks, and a thread of their own calls them.
  */
+#include "../lib/limited_call.h"
 #include "../lib/on_stream.h"
 
 #include <pdhost/clocks.h>
@@ -133,17 +134,45 @@ static pd_status all_reduce(pd_communicator *self, pd_stream *stream, float *dat
 /* ---- life ---- */
 
 /* MPI begins and ends once in a process. */
-static pd_status begin(const pd_host *host) {
-  int begun = 0, ended = 0, level = MPI_THREAD_SINGLE;
+typedef struct beginning {
+  int code, level;
+  const char *what; /* that failed */
+  MPI_Comm streams;
+} beginning;
+
+static void begin(void *work) {
+  beginning *self = work;
+  int begun = 0;
   (void)MPI_Initialized(&begun);
+  self->what = "MPI_Init";
+  self->code =
+      begun ? MPI_Query_thread(&self->level) : MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &self->level);
+  if (self->code != MPI_SUCCESS || self->level < MPI_THREAD_SERIALIZED) return;
+  (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  self->what = "MPI_Comm_dup";
+  self->code = MPI_Comm_dup(MPI_COMM_WORLD, &self->streams);
+}
+
+static pd_status begin_with_limit(const pd_host *host, const pd_launch *launch, MPI_Comm *streams) {
+  const limited_call how = {.run = begin, .discard = free, .timeout_ns = launch->timeout_ns};
+  int ended = 0;
   (void)MPI_Finalized(&ended);
   if (ended) return host->fail(host, PD_UNSUPPORTED, "mpi: it was ended in this process already");
-  if (begun) (void)MPI_Query_thread(&level);
-  if (!begun && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
-    return host->fail(host, PD_UNSUPPORTED, "mpi: MPI_Init failed");
-  if (level < MPI_THREAD_SERIALIZED)
-    return host->fail(host, PD_UNSUPPORTED, "mpi: this MPI is built without threads (MPI_THREAD_SERIALIZED)");
-  return PD_OK;
+  beginning *self = calloc(1, sizeof *self);
+  const limited_call_end end = self ? limited_call_make(&how, self) : LIMITED_CALL_NO_THREAD;
+  pd_status status = PD_OK;
+  if (end == LIMITED_CALL_GOES_ON)
+    return host->fail(host, PD_IO, "mpi: the other ranks did not begin within %.3g s",
+                      1e-9 * (double)launch->timeout_ns);
+  if (end == LIMITED_CALL_NO_THREAD)
+    status = host->fail(host, PD_NO_MEMORY, "mpi: no memory for a thread");
+  else if (self->code != MPI_SUCCESS)
+    status = host->fail(host, PD_UNSUPPORTED, "mpi: %s failed", self->what);
+  else if (self->level < MPI_THREAD_SERIALIZED)
+    status = host->fail(host, PD_UNSUPPORTED, "mpi: this MPI is built without threads (MPI_THREAD_SERIALIZED)");
+  if (status == PD_OK) *streams = self->streams;
+  free(self);
+  return status;
 }
 
 static pd_status check(const pd_communicator *self) {
@@ -170,7 +199,8 @@ static void close_mpi(pd_communicator *self) {
 static pd_status init(const pd_host *host, const void *options, const pd_launch *launch, pd_communicator **out) {
   (void)options;
   *out = NULL;
-  pd_status status = begin(host);
+  MPI_Comm streams = MPI_COMM_NULL;
+  pd_status status = begin_with_limit(host, launch, &streams);
   if (status != PD_OK) return status;
   pd_communicator *self = calloc(1, sizeof *self);
   if (!self) return host->fail(host, PD_NO_MEMORY, "mpi: no memory");
@@ -178,10 +208,8 @@ static pd_status init(const pd_host *host, const void *options, const pd_launch 
   self->launch = *launch;
   pthread_mutex_init(&self->lock, NULL);
   self->world = MPI_COMM_WORLD;
-  (void)MPI_Comm_set_errhandler(self->world, MPI_ERRORS_RETURN);
+  self->streams = streams;
   status = check(self);
-  if (status == PD_OK && MPI_Comm_dup(self->world, &self->streams) != MPI_SUCCESS)
-    status = host->fail(host, PD_IO, "mpi: MPI_Comm_dup failed");
   if (status != PD_OK) {
     close_mpi(self);
     return status;

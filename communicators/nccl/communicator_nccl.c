@@ -2,8 +2,9 @@
  * nccl: ranks with a CUDA device each, over device memory. Rank 0's identifier goes to the others over the communicator
  * for host memory. The library is loaded by name; this plugin links none of CUDA's.
  *
- * ncclCommInitRank waits for all ranks without a limit, so a thread of its own calls it, and the loop's thread waits for
- * that thread with a limit. NCCL's own way, a communicator that does not block, would start a thread for each collective.
+ * ncclCommInitRank waits for all ranks without a limit, so a thread of its own calls it, and the loop's thread waits
+ * for that thread with a limit. NCCL's own way, a communicator that does not block, would start a thread for each
+ * collective.
  */
 #include "nccl_joining.h"
 
@@ -93,16 +94,28 @@ static pd_status join(pd_communicator *self, const pd_ranks *ranks) {
   if (status != PD_OK) return status;
   if (code != ncclSuccess) return fail(self, code, "ncclGetUniqueId");
   const nccl_join_result joined = nccl_join(self->nccl.CommInitRank, ranks, &id, self->launch.timeout_ns, &self->comm);
-  self->in_use = joined.how == NCCL_JOIN_GOES_ON;
+  self->in_use = joined.how == LIMITED_CALL_GOES_ON;
   switch (joined.how) {
-  case NCCL_JOIN_ENDED: return joined.code == ncclSuccess ? PD_OK : fail(self, joined.code, "ncclCommInitRank");
-  case NCCL_JOIN_NO_THREAD: return self->host->fail(self->host, PD_NO_MEMORY, "nccl: no memory for a thread");
+  case LIMITED_CALL_ENDED: return joined.code == ncclSuccess ? PD_OK : fail(self, joined.code, "ncclCommInitRank");
+  case LIMITED_CALL_NO_THREAD: return self->host->fail(self->host, PD_NO_MEMORY, "nccl: no memory for a thread");
   default: break;
   }
   if (ranks->is_lost(ranks))
     return self->host->fail(self->host, PD_IO, "nccl: ncclCommInitRank: ended, since another rank did");
   return self->host->fail(self->host, PD_IO, "nccl: ncclCommInitRank: the other ranks did not come within %.3g s",
                           1e-9 * (double)self->launch.timeout_ns);
+}
+
+/* Those that have the library would wait for those that do not. One rank says what is missing: the first. */
+static pd_status agree(pd_communicator *self, const pd_ranks *ranks, bool loaded, const char *why) {
+  bool *all = calloc(ranks->count, sizeof *all);
+  if (!all) return self->host->fail(self->host, PD_NO_MEMORY, "nccl: no memory");
+  pd_status status = ranks->gather(ranks, &loaded, sizeof loaded, all);
+  uint32_t first = 0;
+  while (status == PD_OK && first < ranks->count && all[first]) first++;
+  free(all);
+  if (status != PD_OK || first == ranks->count) return status;
+  return first == ranks->rank ? self->host->fail(self->host, PD_UNSUPPORTED, "nccl: %s", why) : PD_STOP;
 }
 
 static pd_status init(const pd_host *host, const void *options, const pd_launch *launch, pd_communicator **out) {
@@ -120,9 +133,9 @@ static pd_status init(const pd_host *host, const void *options, const pd_launch 
   self->device = device;
   self->launch = *launch;
   char why[512];
-  const bool loaded = load(self, why, sizeof why);
-  const pd_status status = loaded ? join(self, ranks) : host->fail(host, PD_UNSUPPORTED, "nccl: %s", why);
-  if (status != PD_OK || !loaded) {
+  pd_status status = agree(self, ranks, load(self, why, sizeof why), why);
+  if (status == PD_OK) status = join(self, ranks);
+  if (status != PD_OK) {
     abort_waits(self);
     close_nccl(self);
     return status;

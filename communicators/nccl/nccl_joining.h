@@ -4,19 +4,15 @@
 #ifndef COMMUNICATORS_NCCL_JOINING_H
 #define COMMUNICATORS_NCCL_JOINING_H
 
+#include "../lib/limited_call.h"
+
 #include <pdhost/communicator.h>
 
 #include <nccl.h>
 
-typedef enum nccl_join_how {
-  NCCL_JOIN_ENDED,    /* NCCL returned: `code` */
-  NCCL_JOIN_GOES_ON,  /* given up: a rank was lost or the time is over. A thread stays in the library, which must stay */
-  NCCL_JOIN_NO_THREAD /* nothing was begun */
-} nccl_join_how;
-
 typedef struct nccl_join_result {
-  nccl_join_how how;
-  ncclResult_t code;
+  limited_call_end how;
+  ncclResult_t code; /* NCCL's, where it returned */
 } nccl_join_result;
 
 /* Calls `init` (ncclCommInitRank) on a thread of its own, with the calling thread's CUDA context, and waits until it

@@ -12,6 +12,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
+#include "run/ranks/rank_launch.h"
 
 #include "measurement_judge.h"
 #include "measurement_text.h"
@@ -162,7 +163,13 @@ static void warn_of_sinks(const config *settings) {
 }
 
 int benchmark_execute(config *settings) {
+  static error err; /* large; the main thread's alone */
   if (getenv(CALLGRIND_CHILD)) return callgrind_child(settings);
+  error_clear(&err);
+  if (strcmp(settings->run.communicator, "none") != 0 && !rank_launch_is_alone("--mode benchmark", &err)) {
+    error_print(&err);
+    return err.exit_code;
+  }
   warn_of_sinks(settings);
   int code = settings->benchmark.output[0] ? measurement_file_check(settings->benchmark.output) : CODE_DONE;
   if (code != CODE_DONE) return code;

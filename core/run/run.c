@@ -1,6 +1,7 @@
 /* One run; see run.h. */
 #include "run.h"
 
+#include "board.h"
 #include "loop.h"
 #include "measured_step.h"
 #include "manifest/manifest.h"
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Below this share of launches with their device record, figures are not to be trusted. */
@@ -154,6 +156,19 @@ static int report_ranks(run_state *run, const pd_run *about) {
   return status == PD_OK ? CODE_DONE : run_parts_report(run->core_host, status, "ranks", CODE_OUTPUT);
 }
 
+/* Why this rank ends before the others. */
+static const char *own_reason(const run_state *run) {
+  const int supervisor = atomic_load(&board_own()->feed.supervisor);
+  if (!signals_pending()) return run->failure;
+  return supervisor && getppid() != supervisor ? "its supervisor was killed" : signals_name(signals_pending());
+}
+
+/* Who stops the launcher stops all ranks: the signal of another one is told before this one's may have come. */
+static void await_signal(const rank_group *ranks) {
+  const struct timespec nap = {.tv_nsec = 10000000};
+  for (int i = 0; i < 100 && rank_group_asked_to_end(ranks) && !signals_pending(); i++) (void)nanosleep(&nap, NULL);
+}
+
 /* What failed here because another rank was lost is that rank's failure, which rank 0 tells. What fails here, or is
  * ended by a signal, ends the others. */
 static void end_with_ranks(run_state *run, pd_status *status) {
@@ -161,14 +176,16 @@ static void end_with_ranks(run_state *run, pd_status *status) {
   if (*status == PD_OK && !signals_pending()) return;
   bool tells = false;
   const bool lost = rank_group_lost(run->ranks, text, sizeof text, &tells);
-  if (!lost) rank_group_tell(run->ranks, signals_pending() ? signals_name(signals_pending()) : run->failure);
+  if (!lost) rank_group_tell(run->ranks, own_reason(run));
   if (!lost) return;
-  if (signals_pending()) { /* all ranks were asked to end, each at a step of its own */
+  await_signal(run->ranks);
+  if (signals_pending() && rank_group_asked_to_end(run->ranks)) { /* all ranks were, each at a step of its own */
     run->failed = *status = PD_OK;
     return;
   }
   (void)snprintf(run->failure, sizeof run->failure, "%s", text);
-  if (!tells) *status = PD_OK; /* the error was reported once; the run has still failed */
+  if (run->failed == PD_OK) run->failed = PD_IO; /* a signal came, too: the launcher's, since that rank ended */
+  *status = tells ? run->failed : PD_OK;         /* the error is reported once */
 }
 
 /* Names the files, unless the writer has. CODE_OUTPUT where a sink failed. */

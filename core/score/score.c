@@ -103,6 +103,7 @@ static bool run_all(const cell_runner *runner, reading *readings, fix_trial *fix
   bool ok = true;
   *gathers = true;
   if (deal.count > 1 && !runner->only_read) {
+    rank_deal_begin(&deal, runner->folder);
     ok = run_cells(runner, &deal, readings, err) && try_fixes(runner, &deal, readings, fixes, err);
     *gathers = ok && rank_deal_gathers(&deal, "score", runner->folder);
   }

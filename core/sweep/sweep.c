@@ -219,6 +219,7 @@ static bool run_dealt(const sweep_options *options, sweep_findings *found, bool 
   const rank_deal deal = rank_deal_find();
   const sweep_plan *plan = &options->plan;
   if (deal.count > 1) {
+    rank_deal_begin(&deal, plan->folder);
     if (!sweep_cells_run(plan, &deal, options->time, options->quiet, found, err)) return false;
     *gathers = rank_deal_gathers(&deal, "sweep", plan->folder);
     /* What failed here rank 0 tries again: a rank that ends with a failure would be the end of all. */

@@ -71,6 +71,15 @@ class Ddp(RankCase):
             self.assertGreaterEqual(row["collective_bytes"], 5 * 4 * 626344)
 
 
+def rank_of(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        return int(re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", file.read())[1])
+
+
+def descendants(pid):
+    return [pid, *(each for child in children_of(pid) for each in descendants(child))]
+
+
 class Endings(RankCase):
     """What one rank does wrong ends all of them, soon, with one line that names it."""
 
@@ -119,6 +128,50 @@ class Endings(RankCase):
         self.assertEqual(len(lines), 1)
         self.assertEqual(self.metrics(0)["outcome"], "failed")
 
+    def test_a_rank_whose_supervisor_is_killed(self):
+        process = self.start_ranks(2, "-q", "-o", "schedule.active=50000", "-o", "run.rank_timeout=20s")
+        self.worker(process, 1)
+        supervisor = next(pid for pid in children_of(process.pid) if rank_of(pid) == 1)
+        os.kill(supervisor, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0, out + err)
+        self.assertIn("pdhost: error: rank 0: rank 1: its supervisor was killed; the run ends on all ranks [PDH-0500]", err)
+
+    def test_all_processes_are_stopped_for_longer_than_the_limit(self):
+        """As by Ctrl-Z, or by Slurm's suspend: they go on."""
+        process = self.start_ranks(2, "-q", "-o", "schedule.active=400", "-o", "run.rank_timeout=2s")
+        self.worker(process, 1)
+        everything = descendants(process.pid)
+        for number, pause in ((signal.SIGSTOP, 5), (signal.SIGCONT, 0)):
+            for pid in everything:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            time.sleep(pause)
+        out, err = process.communicate(timeout=100)
+        self.assertEqual((process.returncode, [line for line in err.splitlines() if "error:" in line]), (0, []), out + err)
+
+    def test_a_rank_that_begins_late(self):
+        """MPI_Init waits for all ranks without a limit."""
+        own = shlex.join([PDHOST, "-c", os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q", "-o", "run.rank_timeout=1s"])
+        begun = time.monotonic()
+        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", "sh", "-c",
+                                           f"[ $OMPI_COMM_WORLD_RANK = 0 ] || sleep 45; exec {own}"])
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertEqual((code, lines), (6, ["pdhost: error: rank 0: ranks: mpi: the other ranks did not begin within 6.5 s [PDH-0600]"]))
+
+    def test_a_signal_to_the_launcher(self):
+        """mpirun hands it on, and by itself gives the ranks one second."""
+        process = self.start_ranks(2, "-q", "-o", "schedule.active=50000",
+                                   env={"OMPI_MCA_odls_base_sigkill_timeout": "5"})
+        self.worker(process, 1)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=100)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual([line for line in err.splitlines() if line.startswith("pdhost: error:")], [], out + err)
+        for rank in (0, 1):
+            self.assertTrue(self.metrics(rank)["losses"])
+            self.assertEqual(self.metrics(rank)["outcome"], "interrupted")
+
     def test_a_rank_that_fails(self):
         """In the middle of its training, with an error of its own: both ranks write what there was."""
         scenario = os.path.join(FIXTURES, "scenario", "fault.so")
@@ -146,7 +199,7 @@ class Endings(RankCase):
         for name in set(os.listdir(built)) - {"communicator"}:
             os.symlink(os.path.join(built, name), self.path(f"lib/pdhost/{name}"))
         os.symlink(os.path.join(built, "communicator", "tcp.so"), self.path("lib/pdhost/communicator/tcp.so"))
-        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "1", "env", "OMPI_COMM_WORLD_SIZE=2", "bin/pdhost", "-c",
+        code, _, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", "bin/pdhost", "-c",
                                            os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q"])
         self.assertEqual((code, len(lines)), (4, 1), lines)
         self.assertIn("communicator \"mpi\": ", lines[0])
@@ -155,7 +208,7 @@ class Endings(RankCase):
     def test_where_the_library_of_mpi_is_gone(self):
         os.mkdir(self.path("communicator"))
         shutil.copy(os.path.join(FIXTURES, "communicator", "orphan.so"), self.path("communicator/mpi.so"))
-        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "1", "env", "OMPI_COMM_WORLD_SIZE=2", PDHOST, "-c",
+        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, "-c",
                                              os.path.join(CONF, "ddp.ini"), "--device", "cpu", "-q", "-o", f"run.plugin_path={self.folder}"])
         self.assertEqual((code, out, len(lines)), (4, "", 1), lines)
         self.assertRegex(lines[0], r"^pdhost: error: rank 0: .*/communicator/mpi\.so: cannot be loaded: libmpi_gone\.so\.40: .*; install "
@@ -202,7 +255,7 @@ class Endings(RankCase):
     def test_what_its_cures_save_is_measured(self):
         """With more kernels on one rank: what all ranks say names the cure, and what it saves is measured on both alike. Overlap
         is as it should be already, and is not tried."""
-        code, out, err = self.run_ranks(2, "-o", "scenario.straggler_kernels=40", "-o", "truth.cures=auto")
+        code, out, err = self.run_ranks(2, "-o", "scenario.straggler_kernels=40", "-o", "truth.cures=auto", env={"NO_COLOR": ""})
         self.assertEqual(code, 0, err)
         self.assertNotIn("\x1b", out)  # mpirun writes to a pipe
         for rank in (0, 1):
@@ -221,8 +274,20 @@ class Endings(RankCase):
         for command in ("whatif", "tune", "causal", "ab"):
             code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, command, "-c",
                                                  os.path.join(CONF, "ddp.ini"), *(["", "train.fused=true"] if command == "ab" else [])])
-            self.assertEqual((code, out), (2, ""), lines)
-            self.assertIn(f"pdhost: error: {command}: this is one of 2 ranks, and it measures in one process", lines[0])
+            self.assertEqual((code, out, len(lines)), (2, "", 1), lines)
+            self.assertIn(f"pdhost: error: {command}: OMPI_COMM_WORLD_SIZE = 2 says that this is one of several ranks", lines[0])
+
+    def test_a_benchmark_is_of_one_process(self):
+        code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, "-c", os.path.join(CONF, "ddp.ini"),
+                                             "--device", "cpu", "-o", "run.mode=benchmark"])
+        self.assertEqual((code, out, len(lines)), (2, "", 1), lines)
+        self.assertIn("--mode benchmark: OMPI_COMM_WORLD_SIZE = 2 says", lines[0])
+        self.assertEqual(glob.glob(self.path("results/*")), [])
+
+    def test_a_rank_that_is_no_number(self):
+        code, _, err = self.run_pdhost("--scenario", "control", "-q", watch=False, env={"RANK": "first", "WORLD_SIZE": "2"})
+        self.assertEqual(code, 3)
+        self.assertIn("pdhost: error: RANK = first: is no number", err)
 
     def test_a_rank_whose_scenario_refuses(self):
         code, _, lines = self.run_ranks(2, "-q", "-o", "scenario.straggler_rank=2")

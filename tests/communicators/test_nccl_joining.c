@@ -54,7 +54,7 @@ PD_TEST(nccl_joining, all_ranks_come) {
   ncclComm_t comm;
   atomic_store(&played.lets_in, true);
   nccl_join_result joined = join(10000000000, &comm);
-  cr_assert_eq(joined.how, NCCL_JOIN_ENDED);
+  cr_assert_eq(joined.how, LIMITED_CALL_ENDED);
   cr_assert_eq(joined.code, ncclSuccess);
   cr_assert_not_null(comm);
   cr_assert_eq(played.count, 3);
@@ -62,7 +62,7 @@ PD_TEST(nccl_joining, all_ranks_come) {
   cr_assert_eq(played.id_first, 7);
   played.code = ncclInvalidUsage;
   joined = join(10000000000, &comm);
-  cr_assert_eq(joined.how, NCCL_JOIN_ENDED);
+  cr_assert_eq(joined.how, LIMITED_CALL_ENDED);
   cr_assert_eq(joined.code, ncclInvalidUsage);
 }
 
@@ -71,7 +71,7 @@ PD_TEST(nccl_joining, a_rank_does_not_come) {
   const int64_t from_ns = pd_monotonic_ns();
   const nccl_join_result joined = join(200000000, &comm);
   const int64_t took_ns = pd_monotonic_ns() - from_ns;
-  cr_assert_eq(joined.how, NCCL_JOIN_GOES_ON);
+  cr_assert_eq(joined.how, LIMITED_CALL_GOES_ON);
   cr_assert_null(comm);
   cr_assert(took_ns >= 200000000 && took_ns < 5000000000, "%lld", (long long)took_ns);
   let_in();
@@ -90,7 +90,7 @@ PD_TEST(nccl_joining, a_rank_is_lost_while_it_is_waited_for) {
   const int64_t from_ns = pd_monotonic_ns();
   cr_assert_eq(pthread_create(&other, NULL, lose, NULL), 0);
   const nccl_join_result joined = join(60000000000, &comm);
-  cr_assert_eq(joined.how, NCCL_JOIN_GOES_ON);
+  cr_assert_eq(joined.how, LIMITED_CALL_GOES_ON);
   cr_assert_lt(pd_monotonic_ns() - from_ns, 10000000000);
   pthread_join(other, NULL);
   let_in();

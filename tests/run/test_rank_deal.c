@@ -4,6 +4,7 @@
 #include "base/monotonic.h"
 #include "run/ranks/rank_deal.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,4 +64,31 @@ PD_TEST(rank_deal, a_rank_that_left_nothing_for_long_is_not) {
   double seconds;
   cr_assert_not(waits(1, false, &seconds));
   cr_assert_gt(seconds, 4, "%g", seconds);
+}
+
+static bool is_there(const char *folder, const char *name) {
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
+/* An earlier launch was interrupted before rank 0 took the marks. */
+PD_TEST(rank_deal, old_marks_of_the_same_name_do_not_count) {
+  char folder[] = "/tmp/rank_deal_XXXXXX", path[64];
+  const struct timespec long_ago[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+  cr_assert_not_null(mkdtemp(folder));
+  (void)snprintf(path, sizeof path, "%s/dealt", folder);
+  cr_assert_eq(mkdir(path, 0700), 0);
+  for (int i = 1; i <= 2; i++) {
+    (void)snprintf(path, sizeof path, "dealt/job.%d", i);
+    touch(folder, path);
+  }
+  (void)snprintf(path, sizeof path, "%s/dealt/job.2", folder);
+  cr_assert_eq(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+  rank_deal deal = {.rank = 0, .count = 3, .job = "job"};
+  rank_deal_begin(&deal, folder); /* rank 1 may have been faster */
+  cr_assert(is_there(folder, "dealt/job.1") && !is_there(folder, "dealt/job.2"));
+  deal.rank = 1;
+  rank_deal_begin(&deal, folder);
+  cr_assert_not(is_there(folder, "dealt/job.1"));
 }

@@ -40,7 +40,8 @@ typedef struct pd_communicator_ops {
   uint32_t reserved PD_OR_ZERO;
   /* Joins the other ranks. `host` has PD_EXT_DEVICE where the communicator is for the memory of an open device, and
    * PD_EXT_RANKS where the ranks reach one another already. PD_UNSUPPORTED where a library is missing or the ranks were
-   * not started by a launcher that it knows. On failure *out stays NULL. [loop thread] */
+   * not started by a launcher that it knows; PD_STOP where another rank fails, which says why. On failure *out stays
+   * NULL. [loop thread] */
   pd_status (*init)(const pd_host *host, const void *options, const pd_launch *launch, pd_communicator **out);
   /* Waits for no other rank. [loop thread] */
   void (*close)(pd_communicator *communicator);

@@ -64,6 +64,21 @@ static void mark_path(const rank_deal *self, const char *folder, uint32_t rank, 
   (void)snprintf(path, PATH_MAX, "%s/dealt/%s.%u", folder, self->job, rank);
 }
 
+/* Ranks of one launch begin within so many seconds. */
+enum { BEGIN_APART_S = 60 };
+
+void rank_deal_begin(const rank_deal *self, const char *folder) {
+  char path[PATH_MAX];
+  struct stat about;
+  if (self->is_array || self->count < 2) return;
+  mark_path(self, folder, self->rank, path);
+  (void)unlink(path);
+  for (uint32_t i = 1; self->rank == 0 && i < self->count; i++) {
+    mark_path(self, folder, i, path);
+    if (stat(path, &about) == 0 && about.st_mtim.tv_sec < time(NULL) - BEGIN_APART_S) (void)unlink(path);
+  }
+}
+
 static bool leave_mark(const rank_deal *self, const char *folder) {
   char path[PATH_MAX], *temporary = NULL, why[512];
   (void)snprintf(path, sizeof path, "%s/dealt", folder);

@@ -17,6 +17,9 @@ typedef struct rank_deal {
 
 /* From the launcher's environment, which programs started from now on do not see: they are no ranks. */
 rank_deal rank_deal_find(void);
+/* Before this rank's runs, in the folder that all see: removes marks that an earlier launch of the same name has left,
+ * its own and, by rank 0, those that are older than ranks of one launch begin apart. */
+void rank_deal_begin(const rank_deal *self, const char *folder);
 static inline bool rank_deal_has(const rank_deal *self, uint32_t run) { return run % self->count == self->rank; }
 
 /* A rank whose launcher does not end the others when it ends leaves no mark. It is not waited for once the folder, and

@@ -83,27 +83,28 @@ static int report_failure(const rank_group *self, service_host *host, pd_status 
   return CODE_SCENARIO;
 }
 
-static int open_member(rank_group *self, config *settings, const char *name, member *out) {
-  static error err; /* large; the loop thread's alone */
-  const plugin *loaded = NULL;
-  error_clear(&err);
-  if (plugins_load(settings->plugins, PD_KIND_COMMUNICATOR, name, &loaded, &err) != PD_OK) {
-    if (err.count && err.lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "mpi") == 0)
-      (void)error_wrap(&err, "MPI is missing, install libopenmpi-dev and build pdhost again");
-    if (err.count && err.lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "nccl") == 0)
-      (void)error_wrap(&err, "NCCL is missing, install libnccl-dev and build pdhost again");
-    error_print(&err);
-    return err.exit_code;
-  }
+static int load_member(config *settings, const char *name, const plugin **out, error *err) {
+  error_clear(err);
+  if (plugins_load(settings->plugins, PD_KIND_COMMUNICATOR, name, out, err) == PD_OK) return CODE_DONE;
+  if (err->count && err->lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "mpi") == 0)
+    (void)error_wrap(err, "MPI is missing, install libopenmpi-dev and build pdhost again");
+  if (err->count && err->lines[0].fault == FAULT_NOT_FOUND && strcmp(name, "nccl") == 0)
+    (void)error_wrap(err, "NCCL is missing, install libnccl-dev and build pdhost again");
+  return err->exit_code;
+}
+
+static int open_member(rank_group *self, const plugin *loaded, member *out) {
   const pd_communicator_ops *ops = loaded->table->ops.communicator;
+  const char *name = loaded->table->name;
   out->host = service_host_open(&self->services, name);
   if (!out->host) return service_host_report(NULL, PD_NO_MEMORY, name, CODE_INTERNAL);
   board_enter("communicator", name, "joining the other ranks");
   const pd_status status = ops->init(service_host_table(out->host), NULL, &self->launch, &out->state);
   board_leave();
+  if (status == PD_STOP) return CODE_DEVICE; /* another rank failed, and says why */
   if (status != PD_OK) return report_failure(self, out->host, status);
   out->ops = ops;
-  out->name = loaded->table->name;
+  out->name = name;
   return CODE_DONE;
 }
 
@@ -146,6 +147,12 @@ bool rank_group_lost(const rank_group *self, char *text, size_t room, bool *tell
   return true;
 }
 
+bool rank_group_asked_to_end(const rank_group *self) {
+  char why[8];
+  uint32_t rank = 0;
+  return self->watch && rank_watch_lost(self->watch, &rank, why, sizeof why) && strncmp(why, "SIG", 3) == 0;
+}
+
 int rank_group_find(const config *settings) {
   static error err; /* large; the loop thread's alone */
   error_clear(&err);
@@ -173,6 +180,7 @@ void rank_group_name_files(files *of) {
 }
 
 int rank_group_open(config *settings) {
+  static error err; /* large; the loop thread's alone */
   const char *name = settings->run.communicator;
   if (own || !found.by) return CODE_DONE;
   if (strcmp(name, "auto") == 0) name = found.by;
@@ -191,7 +199,12 @@ int rank_group_open(config *settings) {
                            .gather = gather,
                            .is_lost = is_lost};
   own = self;
-  int code = open_member(self, settings, name, &self->host);
+  const plugin *loaded = NULL;
+  int code = load_member(settings, name, &loaded, &err);
+  if (code == CODE_DONE)
+    code = open_member(self, loaded, &self->host);
+  else if (self->launch.local_rank == 0) /* for all ranks of its host */
+    error_print(&err);
   if (code == CODE_DONE) code = begin_watch(self, settings);
   if (code == CODE_DONE)
     self->services.ranks = &self->table;
@@ -208,14 +221,22 @@ void rank_group_close(void) {
   own = NULL;
 }
 
+static int meet(rank_group *self, int code, uint32_t *first);
+
 int rank_group_open_device(rank_group *self, config *settings, const services *all) {
+  static error err; /* large; the loop thread's alone */
   const pd_stream_ops *ops = all->device->ops->stream;
   if (self->services.device) return CODE_DONE; /* of a run with other settings within this one */
   self->services.device = all->device;
   const bool native = PD_HAS(pd_stream_ops, ops, native) && ops->native;
   if (!native) return CODE_DONE;
+  const plugin *loaded = NULL;
+  uint32_t first = 0;
+  /* Each rank has to have it before one joins: those that join wait for all. */
+  const int code = meet(self, load_member(settings, "nccl", &loaded, &err), &first);
+  if (err.count && first == self->launch.rank) error_print(&err);
   rank_watch_count(self->watch); /* joining waits for all ranks, as a collective does */
-  return open_member(self, settings, "nccl", &self->device);
+  return code == CODE_DONE ? open_member(self, loaded, &self->device) : code;
 }
 
 void rank_group_leave_device(rank_group *self, const pd_device *device) {
@@ -236,14 +257,21 @@ typedef struct rank_word {
 
 static int fail(rank_group *self) { return service_host_report(self->host.host, PD_IO, "ranks", CODE_SCENARIO); }
 
-int rank_group_meet(rank_group *self, int code) {
+/* `first`: the first rank that failed. */
+static int meet(rank_group *self, int code, uint32_t *first) {
   const int32_t word = code;
   int32_t *words = calloc(self->launch.count, sizeof *words);
   if (!words) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
   if (gather(&self->table, &word, sizeof word, words) != PD_OK && code == CODE_DONE) code = fail(self);
-  for (uint32_t i = 0; i < self->launch.count && code == CODE_DONE; i++) code = words[i];
+  for (*first = 0; *first < self->launch.count && words[*first] == CODE_DONE; ++*first) {}
+  if (code == CODE_DONE && *first < self->launch.count) code = words[*first];
   free(words);
   return code;
+}
+
+int rank_group_meet(rank_group *self, int code) {
+  uint32_t first = 0;
+  return meet(self, code, &first);
 }
 
 /* What may be another on each rank. */

@@ -42,6 +42,8 @@ void rank_group_leave_device(rank_group *self, const pd_device *device);
 void rank_group_tell(rank_group *self, const char *why);
 /* Whether a rank was lost, this one too: which and why, in words. `tells`: it is this rank that tells the user. */
 bool rank_group_lost(const rank_group *self, char *text, size_t room, bool *tells);
+/* A rank was lost to a signal that asked it to end. */
+bool rank_group_asked_to_end(const rank_group *self);
 
 /* Every rank has come this far, with `code` of its own: returns it, or where that is CODE_DONE the first code of
  * another rank that is not, whose message that rank has printed. */

@@ -20,6 +20,9 @@
 /* RESCUE_S: what a rank whose process ended may take to save what it recorded, before a launcher ends it. */
 enum { LOOK_MS = 100, TELL_MS = 500, LEAVE_S = 30, RESCUE_S = 3, CONNECT_S = 20, WHY_BYTES = 400 };
 
+/* A look that comes so late was held up: this process was stopped, or its machine was. */
+#define HELD_UP_NS INT64_C(1000000000)
+
 enum { SAYS_HELLO = 1, SAYS_STATUS = 2, SAYS_LOST = 3, SAYS_DONE = 4 };
 
 typedef struct note {
@@ -41,9 +44,9 @@ typedef struct peer {
   int socket; /* -1: none */
   bool done;
   uint64_t begun;
-  int64_t since_ns; /* begun is that */
-  int64_t heard_ns; /* when it last said something */
-  size_t held;      /* bytes of a note that came so far */
+  int64_t behind_ns; /* since when another rank has begun more, and this one nothing; 0: none has */
+  int64_t heard_ns;  /* when it last said something */
+  size_t held;       /* bytes of a note that came so far */
   note coming;
 } peer;
 
@@ -109,7 +112,7 @@ static void take_note(rank_watch *self, peer *from) {
   if (what->secret != self->secret) return;
   if (what->kind == SAYS_STATUS && what->begun != from->begun) {
     from->begun = what->begun;
-    from->since_ns = monotonic_ns();
+    from->behind_ns = 0;
   }
   if (what->kind == SAYS_DONE) from->done = true;
   if (what->kind == SAYS_LOST && what->rank < self->count) lose(self, what->rank, what->why);
@@ -134,24 +137,29 @@ static void hear(rank_watch *self, uint32_t rank) {
   take_note(self, from);
 }
 
-/* A rank that has begun fewer collectives than another, for too long. */
+/* A rank that has begun fewer collectives than another, for too long. How long all ranks are about a step, or set up
+ * something, is not limited. */
 static void look_for_hang(rank_watch *self) {
   const int64_t now_ns = monotonic_ns();
   peer *own = &self->peers[self->rank];
-  uint64_t most = 0;
-  uint32_t least = 0;
-  if (own->begun != atomic_load(&self->begun)) own->since_ns = now_ns;
-  own->begun = atomic_load(&self->begun);
-  for (uint32_t i = 0; i < self->count; i++) {
+  const uint64_t begun = atomic_load(&self->begun);
+  uint64_t most = begun;
+  if (own->begun != begun) own->behind_ns = 0;
+  own->begun = begun;
+  for (uint32_t i = 0; i < self->count; i++)
     if (self->peers[i].begun > most) most = self->peers[i].begun;
-    if (self->peers[i].begun < self->peers[least].begun) least = i;
+  for (uint32_t i = 0; i < self->count; i++) {
+    peer *at = &self->peers[i];
+    if (at->begun == most || at->done)
+      at->behind_ns = 0;
+    else if (!at->behind_ns)
+      at->behind_ns = now_ns;
+    if (!at->behind_ns || now_ns - at->behind_ns < self->how.timeout_ns) continue;
+    char why[WHY_BYTES];
+    (void)snprintf(why, sizeof why, "it did not come to collective %llu within %.3g s",
+                   (unsigned long long)at->begun + 1, 1e-9 * (double)self->how.timeout_ns);
+    lose(self, i, why);
   }
-  const peer *late = &self->peers[least];
-  if (late->begun == most || late->done || now_ns - late->since_ns < self->how.timeout_ns) return;
-  char why[WHY_BYTES];
-  (void)snprintf(why, sizeof why, "it did not come to collective %llu within %.3g s",
-                 (unsigned long long)late->begun + 1, 1e-9 * (double)self->how.timeout_ns);
-  lose(self, least, why);
 }
 
 /* Every rank says something all the time, whatever it does: one that does not is stopped, or its machine is. */
@@ -165,13 +173,25 @@ static void look_for_silence(rank_watch *self) {
   }
 }
 
+/* While this process was stopped nobody could be heard. Where all ranks were (Ctrl-Z, Slurm's suspend), they go on. */
+static void forgive(rank_watch *self, int64_t held_up_ns) {
+  for (uint32_t i = 0; i < self->count; i++) {
+    peer *at = &self->peers[i];
+    at->heard_ns += held_up_ns;
+    if (at->behind_ns) at->behind_ns += held_up_ns;
+  }
+}
+
 static void *watch(void *user) {
   rank_watch *self = user;
   struct pollfd *all = calloc(self->count, sizeof *all);
-  int64_t told_ns = 0;
+  int64_t told_ns = 0, looked_ns = monotonic_ns();
   while (all && !atomic_load(&self->leaving)) {
     for (uint32_t i = 0; i < self->count; i++) all[i] = (struct pollfd){.fd = self->peers[i].socket, .events = POLLIN};
     const int ready = poll(all, self->count, LOOK_MS);
+    const int64_t took_ns = monotonic_ns() - looked_ns;
+    looked_ns += took_ns;
+    if (took_ns > HELD_UP_NS) forgive(self, took_ns);
     for (uint32_t i = 0; i < self->count && ready > 0; i++)
       if (all[i].fd >= 0 && all[i].revents) hear(self, i);
     look_for_silence(self);
@@ -282,7 +302,7 @@ rank_watch *rank_watch_open(const pd_ranks *ranks, const rank_watch_how *how, ch
   pthread_mutex_init(&self->lock, NULL);
   for (uint32_t i = 0; i < self->count; i++) peers[i] = (peer){.socket = -1};
   const bool connected = connect_all(self, ranks, why, room);
-  for (uint32_t i = 0; i < self->count; i++) peers[i].since_ns = peers[i].heard_ns = monotonic_ns();
+  for (uint32_t i = 0; i < self->count; i++) peers[i].heard_ns = monotonic_ns();
   if (!connected || pthread_create(&self->thread, NULL, watch, self) != 0) {
     release(self);
     return NULL;
