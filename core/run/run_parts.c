@@ -83,6 +83,7 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .tf32 = settings->train.tf32,
                                     .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
                                     .command_line = settings->command_line,
+                                    .of_ranks = run->ranks != NULL,
                                     .cures = cures_of(settings->scenario.plugin->table->ops.scenario),
                                     .num_workers = settings->data.num_workers,
                                     .offers = run->offers};

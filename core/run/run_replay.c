@@ -119,6 +119,7 @@ static pd_status open_analysis(replaying *self) {
                                     .tf32 = self->from.about.tf32 != 0,
                                     .cores = self->from.about.cores,
                                     .command_line = run->command_line[0] ? run->command_line : NULL,
+                                    .of_ranks = run->ranks > 1,
                                     .cures = run->cures,
                                     .num_workers = run->num_workers,
                                     .offers = run->offers};

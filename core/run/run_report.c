@@ -71,10 +71,12 @@ void run_report_about(run_state *run, const config *settings, pd_run *about) {
 
 void run_report_header(const run_state *run, const config *settings) {
   const schedule *plan = &run->plan;
-  char active[24] = "all", device[512], presets[512];
+  char active[24] = "all", device[512], presets[512], which[48] = "";
   if (plan->active != SCHEDULE_FOREVER) snprintf(active, sizeof active, "%llu", (unsigned long long)plan->active);
   const bool shown = !run->quiet;
-  log_say(shown, "pdhost %s: %s on %s", version_text(), run->scenario_name,
+  if (run->ranks)
+    snprintf(which, sizeof which, ", rank %u of %u", rank_group_rank(run->ranks), rank_group_count(run->ranks));
+  log_say(shown, "pdhost %s: %s%s on %s", version_text(), run->scenario_name, which,
           device_text(run->props.name, run->props.versions, device, sizeof device));
   log_say(shown,
           "pdhost: %llu warm-up steps, then skip_first %llu wait %llu warmup %llu active %s repeat %llu; batch %lld x "

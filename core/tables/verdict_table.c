@@ -104,7 +104,8 @@ static const char *helps_of(const table_work *work, uint32_t cause) {
   return cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
 }
 
-/* Settings are our own runs': another program's window has no command of ours behind it. */
+/* Settings are our own runs': another program's window has no command of ours behind it. What several ranks
+ * say together has a command of its own. */
 static void say_next(table_build *table, const table_work *work, const verdict_advice *advice) {
   const char *command = work->context->command_line;
   const analysis_follow_up *follow_up = work->context->follow_up;
@@ -112,6 +113,7 @@ static void say_next(table_build *table, const table_work *work, const verdict_a
     if (follow_up && follow_up->again) table_string(table, M_verdict_after, follow_up->again);
     return;
   }
+  if (work->context->of_ranks) return;
   table_string(table, M_verdict_next,
                arena_format(work->arena, "%s %s", command && command[0] ? command : "pdhost", advice->options));
   if (advice->overrides) table_string(table, M_verdict_overrides, advice->overrides);

@@ -23,6 +23,7 @@ typedef struct analysis_context {
   bool tf32;                           /* float32 products may use it, where the device has it */
   uint32_t cores;                      /* of the machine */
   const char *command_line;            /* of the run, for the verdict's next command; NULL: "pdhost" */
+  bool of_ranks;                       /* a run of several: the command of one is none that says more of all */
   const pd_cure *cures;                /* what the scenario says takes a cause out; NULL: nothing */
   int64_t num_workers;                 /* of the loader; 0: none, or not known */
   const analysis_follow_up *follow_up; /* of another program; NULL: none */

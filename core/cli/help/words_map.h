@@ -10,7 +10,13 @@
   X("causes", "what a verdict can name; pdhost list causes prints all of them")                                        \
   X("Ranks", "what several ranks say together: the one that the others wait for, or what their transfers cost")        \
   X("uncovered", "of the transfers of a rank, the part beside which nothing is computed")                              \
-  X("last", "the share of the collectives to which a rank came last, so that the others waited for it")                \
+  X("delays", "what the other ranks wait for this one, in milliseconds a step")                                        \
+  X("straggler", "of several ranks: one comes late to most collectives, and its host is the reason")                   \
+  X("uneven_work", "of several ranks: one comes late, since its device computes for longer")                           \
+  X("comm_bound", "of several ranks: transfers hold up the step, although most of them have computing beside them")    \
+  X("comm_not_overlapped", "of several ranks: transfers hold up the step, and most of them have nothing beside them")  \
+  X("comm_wait", "in ranks_ledger: a wait for other ranks in a collective beside which nothing runs")                  \
+  X("comm_transfer", "in ranks_ledger: a transfer beside which nothing runs")                                          \
   X("Share", "the cause's part of the steps' time")                                                                    \
   X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \

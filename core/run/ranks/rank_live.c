@@ -6,11 +6,14 @@
 #include "rank_tables.h"
 #include "rank_wire.h"
 
+#include "base/wrap.h"
 #include "config/assignments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CURE_INDENT = 15 };
 
 struct rank_live {
   const rank_group *group;
@@ -141,10 +144,13 @@ static const char *cure_of(const rank_live *self) {
 
 /* As options of a command: "-o KEY=VALUE -o KEY=VALUE". */
 static void print_cure(const char *settings) {
-  printf("  Try next     this command and");
-  for (const char *at = settings; *at; at += strcspn(at, " "), at += *at == ' ')
-    printf(" -o %.*s", (int)strcspn(at, " "), at);
-  printf("\n");
+  char text[512] = "this command and";
+  for (const char *at = settings; *at; at += strcspn(at, " "), at += *at == ' ') {
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, sizeof text - used, " -o %.*s", (int)strcspn(at, " "), at);
+  }
+  printf("  Try next");
+  wrap_print(text, 10, CURE_INDENT);
 }
 
 void rank_live_print_head(const rank_live *self) {

@@ -178,11 +178,28 @@ void rank_report_head(const rank_summary *self) {
   wrap_print(rank_report_helps(self), 12, HELPS_INDENT);
 }
 
+/* Waits are known from durations, which takes for granted that a collective ends on all ranks at once. Starts, by
+ * clocks that were compared, say how far that is so. */
+static void print_clocks(const rank_summary *self) {
+  char text[400];
+  const bool agree = self->skew_difference_ns <= (double)self->bound_ns;
+  (void)snprintf(text, sizeof text,
+                 "clocks: known to %s, drift %s. Waits by the starts of collectives differ by %s on "
+                 "average%s",
+                 time_of((double)self->bound_ns).text, time_of((double)self->drift_ns).text,
+                 time_of(self->skew_difference_ns).text,
+                 agree ? "."
+                       : ", more than the clocks explain: a collective does not end on all ranks at once, and "
+                         "single waits are known no better than that.");
+  printf("\n");
+  wrap_print(text, 0, 0);
+}
+
 void rank_report_figures(const rank_summary *self) {
   printf("\nMilliseconds of a step (%u steps on all ranks, %" PRIu64 " collectives%s)\n", self->steps, self->matched,
          self->unmatched ? ", some not on all" : "");
   printf("%5s %8s %8s %8s %8s %8s %8s %9s %8s\n", "rank", "step", "compute", "comm", "overlap", "wait", "transfer",
-         "uncovered", "last");
+         "uncovered", "delays");
   for (uint32_t r = 0; r < self->count; r++) {
     const rank_figures *of = &self->ranks[r];
     printf("%5u", of->side->rank);
@@ -190,16 +207,14 @@ void rank_report_figures(const rank_summary *self) {
                               of->side->overlap_ns, of->wait_ns,          of->transfer_ns};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) print_figure(8, 1e-6 * columns[i]);
     print_figure(9, 1e-6 * of->exposed_transfer_ns);
-    printf(" %6.0f %%\n", self->matched ? 100.0 * (double)of->last / (double)self->matched : 0.0);
+    print_figure(8, 1e-6 * of->caused_ns);
+    printf("\n");
   }
   print_messages(self);
-  if (self->bound_ns >= 0)
-    printf("\nclocks: known to %s, drift %s; waits by them differ by %s on average\n",
-           time_of((double)self->bound_ns).text, time_of((double)self->drift_ns).text,
-           time_of(self->skew_difference_ns).text);
+  if (self->bound_ns >= 0) print_clocks(self);
   wrap_print(
       "wait: in collectives, for ranks that come later. uncovered: of the transfer, with no computing beside it. "
-      "last: of the collectives, those that this rank comes to last.",
+      "delays: what the others wait for this rank.",
       0, 0);
 }
 
