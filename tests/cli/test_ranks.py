@@ -73,6 +73,13 @@ class Ranks(Case):
         self.assertAlmostEqual(row["transfer_ns"], 210e3, delta=10e3)
         self.assertAlmostEqual(row["overlap_ns"], 150e3, delta=10e3)
 
+    def test_transfers_that_cost_more_than_a_rank_that_is_a_little_late(self):
+        figures = self.figures(transfer_us=400, input_us=lambda rank, step: 300 if rank == 1 else 20)
+        self.assertEqual((figures["verdict"], figures["straggler"]), ("comm_not_overlapped", None))
+        self.assertIn(". Besides, the others wait for rank 1: without that a step would take 130 us less", figures["sentence"])
+        figures = self.figures(transfer_us=400, input_us=lambda rank, step: 1500 if rank == 1 else 20)
+        self.assertEqual((figures["verdict"], figures["straggler"]), ("straggler", 1))
+
     def test_what_a_straggler_costs_is_what_the_step_would_save(self):
         """The others' own step is 500 us shorter; that they wait for longer in their collectives saves no more."""
         figures = self.figures(input_us=lambda rank, step: 520 if rank == 1 else 20)

@@ -130,15 +130,19 @@ void rank_judge(rank_summary *self, double *scratch) {
   if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
   const rank_figures *late = &self->ranks[self->straggler];
   const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
-  if (late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
-      late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps) {
+  const bool is_whole = !self->of || self->of == self->count;
+  const bool is_late = late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
+                       late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps;
+  /* Of both, what makes the step longer: a rank that is always a little late is not what to begin with. */
+  if (is_whole && exposed >= least && !(is_late && gain >= exposed)) {
+    self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
+    self->share = exposed / self->step_ns;
+    self->late_ns = is_late ? gain : 0;
+  } else if (is_late) {
     self->verdict = RANKS_STRAGGLER;
     self->share = gain / self->step_ns;
     find_cause(self, scratch);
     if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
-  } else if (exposed >= least && (!self->of || self->of == self->count)) {
-    self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
-    self->share = exposed / self->step_ns;
   } else {
     judge_unrecorded(self, scratch);
   }

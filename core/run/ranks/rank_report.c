@@ -93,6 +93,14 @@ static void hidden_sentence(const rank_summary *self, char text[RANK_SENTENCE_BY
       what);
 }
 
+static void add_late(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  const size_t used = strlen(text);
+  if (self->late_ns > 0)
+    (void)snprintf(text + used, RANK_SENTENCE_BYTES - used,
+                   ". Besides, the others wait for rank %u: without that a step would take %s less",
+                   self->ranks[self->straggler].side->rank, time_of(self->late_ns).text);
+}
+
 void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
   if (self->is_possible) {
     possible_sentence(self, text);
@@ -127,6 +135,7 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
       (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: the files have no collective of the same step in common");
     break;
   }
+  add_late(self, text);
 }
 
 const char *rank_report_helps(const rank_summary *self) {

@@ -104,6 +104,7 @@ typedef struct rank_summary {
   ranks_verdict hidden;
   double share;       /* of the step, what it would be shorter by without what the verdict names */
   uint32_t straggler; /* index into ranks */
+  double late_ns;     /* what the step would be shorter by without it, where the verdict is on transfers; 0: nothing */
   uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
   double cause_ns;    /* of a step: more than the others in the middle */
 } rank_summary;
