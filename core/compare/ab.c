@@ -190,7 +190,8 @@ static int compare_sides(cli_args *args, const void *given, error *err) {
   ab_sides sides;
   char a[256], b[256];
   const bench_kind kind = options->loop ? BENCH_LOOP : BENCH_STEP;
-  if (!rank_launch_is_alone("ab", err) || !check(options, args, err) || !ab_sides_check(kind, args, err)) return err->exit_code;
+  if (!rank_launch_is_alone("ab", err) || !check(options, args, err) || !ab_sides_check(kind, args, err))
+    return err->exit_code;
   if (!ab_sides_load(&sides, kind, args, args->words, err)) {
     ab_sides_close(&sides);
     return err->exit_code;

@@ -12,7 +12,7 @@ typedef struct run_settings {
   const char *scenario, *device; /* names or paths of .so files; device may be "auto" */
   const char *sinks;             /* as written: names or paths, separated by commas */
   const char *mode;              /* "train", "benchmark" */
-  const char *trace_dir;         /* <scenario> replaced */
+  const char *trace_dir;         /* <scenario>, <time> and <pid> replaced */
   const char *plugin_path;       /* "" : none */
   int64_t device_index;
   int64_t seed;

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The share of its launches by which a step is a whole one, and beyond which no better place is looked for. */
+/* A step is complete if this share of its launches matches. */
 #define WHOLE 0.9
+/* With this share no better begin is looked for. */
 #define ENOUGH 0.99
 
 enum { CANDIDATES = 400, SAMPLES = 2000 };
@@ -27,8 +28,9 @@ typedef struct stretch {
   double match;
 } stretch;
 
-/* The part of the sequence in which launches equal the one a period later: where equal ones count one each, and each
- * other one takes away as many as leave nothing at STEP_FINDER_MATCH, the part with the largest sum. */
+/* The part of the sequence in which launches equal the one a period later: the part with the largest sum, where a
+ * launch that is equal adds 1, and one that is not takes away so much that a match of STEP_FINDER_MATCH adds up to 0.
+ */
 static stretch repeating(const launch_sequence *all, uint64_t period) {
   const int64_t unlike_costs = (int64_t)(STEP_FINDER_MATCH / (1 - STEP_FINDER_MATCH) + 0.5);
   stretch out = {.begin = 0};
@@ -87,7 +89,7 @@ static bool may_repeat(const launch_sequence *all, uint64_t period) {
     const uint64_t at = (random >> 32) * pairs >> 32;
     equal += all->launches[at].symbol == all->launches[at + period].symbol;
   }
-  return 5 * equal >= 2 * (uint64_t)SAMPLES; /* 0.4, where a loop of half of the launches has 0.475 */
+  return 5 * equal >= 2 * (uint64_t)SAMPLES; /* 0.4: a loop that fills half of the sequence has about 0.475 */
 }
 
 static int more_votes(const void *a, const void *b) {
@@ -120,7 +122,8 @@ static candidate *vote(const launch_sequence *all, uint64_t *found) {
         const uint64_t distance = places[i + step] - places[i];
         if (distance <= longest) votes[distance] += weight;
       }
-    /* Once a step: the k-th next place, k being a divisor of how often it comes. */
+    /* A symbol that comes k times a step has its k-th next place one step away: each k that divides its total is tried.
+     */
     for (uint64_t steps = STEP_FINDER_REPEATS; steps <= 64 && steps <= times; steps++) {
       if (times % steps) continue;
       const uint64_t distance = places[at + times / steps] - places[at];
@@ -155,9 +158,9 @@ static uint64_t within(const stretch *loop, uint64_t period, uint64_t quarters) 
   return loop->begin + launches_of(loop, period) / period * quarters / 4 * period;
 }
 
-/* Behind which launch of the period the optimizer ends: of several places, the one with the most launches around it.
- * False: it has no optimizer, or one that is most of it, which is then the program itself. */
-static bool behind_optimizer(const launch_at *from, uint64_t period, uint64_t *phase) {
+/* The launch of the period after which the optimizer ends. There may be several places: the one with the most
+ * launches around it is taken. False: there is no optimizer, or nearly all launches are its own. */
+static bool after_optimizer(const launch_at *from, uint64_t period, uint64_t *phase) {
   uint64_t best = 0, optimizers = 0;
   bool found = false;
   for (uint64_t i = 0; i < period; i++) optimizers += from[i].optimizer;
@@ -179,7 +182,7 @@ static bool behind_optimizer(const launch_at *from, uint64_t period, uint64_t *p
 static bool has_optimizer(const launch_sequence *all, const stretch *loop, uint64_t period) {
   uint64_t phase;
   for (uint64_t quarters = 1; quarters <= 3; quarters++)
-    if (!behind_optimizer(all->launches + within(loop, period, quarters), period, &phase)) return false;
+    if (!after_optimizer(all->launches + within(loop, period, quarters), period, &phase)) return false;
   return true;
 }
 
@@ -265,7 +268,7 @@ static void behind_pause(const launch_sequence *all, const stretch *loop, uint64
  * network has layers, without anything between. */
 static bool find_phase(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period,
                        uint64_t *phase) {
-  if (behind_optimizer(all->launches + from, period, phase) || at_copy(all, loop, from, period, phase)) return true;
+  if (after_optimizer(all->launches + from, period, phase) || at_copy(all, loop, from, period, phase)) return true;
   if (launches_of(loop, period) / period < STEP_FINDER_MANY || loop->match < STEP_FINDER_MANY_MATCH || period < 3)
     return false;
   behind_pause(all, loop, from, period, phase);

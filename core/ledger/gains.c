@@ -1,4 +1,4 @@
-/* See gains.h. */
+/* Names the cause whose removal brings most. What a removal brings is replayed in gains_judge.c. See gains.h. */
 #include "gains_judge.h"
 
 #include "base/random_bits.h"

@@ -1,4 +1,4 @@
-/* See gains_judge.h. */
+/* What the steps would be without each cause, by replays. Which cause is named is decided in gains.c. */
 #include "gains_judge.h"
 
 #include "base/stats.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[LEDGER_CAUSE_COUNT] = {
+static const char *const keys[LEDGER_OWNER_COUNT] = {
 #define X(key, state, text) #key,
     LEDGER_MAP(X)
 #undef X
@@ -36,7 +36,7 @@ static void add_to_steps(painter *self, uint32_t cause) {
     while (at < self->mine.count && self->mine.rows[at].end <= step->start_ns) at++;
     for (size_t i = at; i < self->mine.count && self->mine.rows[i].start < step->end_ns; i++) {
       const interval *one = &self->mine.rows[i];
-      self->rows[s * LEDGER_CAUSE_COUNT + cause] += facts_span(
+      self->rows[s * LEDGER_OWNER_COUNT + cause] += facts_span(
           one->start > step->start_ns ? one->start : step->start_ns, one->end < step->end_ns ? one->end : step->end_ns);
     }
   }
@@ -243,7 +243,7 @@ bool ledger_open(const trace_facts *facts, const gains *of, ledger *out) {
   intervals queued = {0}, before_temporaries = {0};
   *out = (ledger){0};
   memset(&host, 0, sizeof host);
-  out->rows = self.rows = calloc((facts->step_count + 1) * LEDGER_CAUSE_COUNT, sizeof *self.rows);
+  out->rows = self.rows = calloc((facts->step_count + 1) * LEDGER_OWNER_COUNT, sizeof *self.rows);
   bool ok = self.rows != NULL;
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     const pd_trace_step *step = facts_step(facts, s);

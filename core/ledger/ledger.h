@@ -1,5 +1,5 @@
 /*
- * The ledger: each nanosecond of the active steps has exactly one owner, so that the causes of a step add up to its
+ * The ledger: each nanosecond of the active steps has exactly one owner, so that the owners of a step add up to its
  * span. First what the device did, then, where it did nothing, why. Times are taken in this order; what an earlier line
  * owns, no later one gets. "Loop" is the loop's thread, thread 0; "train_step" is the range of that name on it.
  *
@@ -81,7 +81,7 @@ enum {
 #define X(key, state, text) LEDGER_##key,
   LEDGER_MAP(X)
 #undef X
-      LEDGER_CAUSE_COUNT
+      LEDGER_OWNER_COUNT
 };
 enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
 
@@ -102,7 +102,7 @@ enum { LEDGER_FIRST_IDLE = LEDGER_profiler };
 #define LEDGER_HOST_COMPUTE_NS 200000
 
 typedef struct ledger {
-  int64_t *rows;            /* LEDGER_CAUSE_COUNT per step */
+  int64_t *rows;            /* LEDGER_OWNER_COUNT per step */
   uint64_t blocking_calls;  /* that forced_sync counts: synchronisations and reads within train_step */
   uint64_t blocking_steps;  /* that have one */
   uint64_t allocations;     /* of temporaries */

@@ -11,11 +11,11 @@
 #define ROW_NS 50000
 /* A call without work that is so short is a query. */
 #define QUERY_NS 3000
-/* Inside one operation, and where operations are not known, only a longer silence is computing: this many times
- * timeline_limits.quiet_ns, in percent. */
+/* How long a silence has to be to count as computing, in percent of timeline_limits.quiet_ns: inside one operation, and
+ * where operations are not known. */
 enum { QUIET_INSIDE = 400, QUIET_UNKNOWN = 240 };
-/* So is one at whose end another thread goes on: in traces of loops that compute nothing there, the thread of the
- * backward part took up to 0.38 ms to wake, and the loop's thread up to 0.29 ms behind it. */
+/* The same where another thread goes on at its end: in traces of loops that compute nothing there, the thread of the
+ * backward part took up to 0.38 ms to wake, and the loop's thread up to 0.29 ms after it. */
 enum { QUIET_HANDOVER = 200 };
 
 /* The owners of pieces, in the order of their rules. */
@@ -29,9 +29,9 @@ typedef struct lane_build {
   uint16_t lane;
   uint32_t step;
   intervals spans[SPAN_COUNT];
-  size_t at[SPAN_COUNT];  /* pieces come in the order of time */
-  int behind[SPAN_COUNT]; /* the rule behind it that has spans; the last has none behind it */
-  uint32_t *calls;        /* the lane's */
+  size_t at[SPAN_COUNT];     /* pieces come in the order of time */
+  int next_rule[SPAN_COUNT]; /* the next rule that has spans; not used for the last one */
+  uint32_t *calls;           /* the lane's */
   uint32_t count;
   uint32_t next_launch;       /* of them, the first that is not before the piece */
   uint32_t next;              /* of them, the one behind the piece */
@@ -179,8 +179,8 @@ static bool ends_at(const trace_facts *facts, uint32_t thread, int64_t at) {
   return r < facts->range_count && facts_range(facts, r)->end_ns == at;
 }
 
-/* Whether one thread ends something at `from`, and only others begin something at `to`. A silence that ends with a call
- * ends at `then`. */
+/* Whether one thread ends something at `from`, and only others begin something at `to`. `to` is `then` where the next
+ * call ends the silence. */
 static bool hands_over(const lane_build *self, int64_t from, int64_t to, int64_t then) {
   const timeline *of = self->timeline;
   const trace_facts *facts = of->facts;
@@ -231,7 +231,7 @@ static bool cut(lane_build *self, int span, int64_t from, int64_t to, int64_t th
 static bool give(lane_build *self, int span, int64_t from, int64_t to, bool inside, int64_t then) {
   if (to <= from) return true;
   if (span == SPAN_OPERATIONS) return add_quiet(self, from, to, inside, then);
-  return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, self->behind[span], from, to, then);
+  return inside ? add_piece(self, from, to, owner_of_span[span]) : cut(self, self->next_rule[span], from, to, then);
 }
 
 /* Divides [from, to) by the spans of one rule; `then`: where the piece between two calls ends.
@@ -281,12 +281,12 @@ static bool add_call(lane_build *self, timeline_call *call, int64_t from) {
                                       .flags = is_scaled(call->owner, false, call->kind) ? REPLAY_SCALED : 0});
 }
 
-/* Rules without spans divide nothing. */
+/* Links each rule to the next one that has spans: the others divide nothing. */
 static void skip_empty(lane_build *self) {
-  int behind = SPAN_OPERATIONS;
+  int next = SPAN_OPERATIONS;
   for (int s = SPAN_OPERATIONS - 1; s >= 0; s--) {
-    self->behind[s] = behind;
-    if (self->spans[s].count) behind = s;
+    self->next_rule[s] = next;
+    if (self->spans[s].count) next = s;
   }
 }
 

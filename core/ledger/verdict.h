@@ -1,6 +1,7 @@
 /*
- * The causes that a verdict may name: their keys and words. Which of them is named is decided in gains_judge.c: the one
- * whose removal brings most. Nothing is known here of what a scenario injects.
+ * The causes that a verdict may name: their keys and words. Which of them is named is decided in gains.c: the one whose
+ * removal brings most; what removing one does to the steps is in gains_judge.c. Nothing is known here of what a
+ * scenario injects.
  *
  * A verdict is withheld where launches or device records are missing, where there are too few steps, and where the
  * replay with nothing removed does not give the steps as they were recorded.

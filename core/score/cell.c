@@ -95,7 +95,7 @@ bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix,
   make_command(&command, self->corpus, cell, fix, self->program, place);
   *was_there = self->only_read || saved_run_is_there(&command, place);
   *out = READING_FAILED;
-  /* Whether the run ended well is for its window to tell: only one that did is remembered. */
+  /* The exit code does not count: saved_run_is_there() is true only for a run that ended well. */
   bool ok = *was_there || saved_run_do(&command, place, &code, err);
   const bool is_it = self->only_read ? !fix || was_given(place, fix) : saved_run_is_there(&command, place);
   if (ok && is_it)

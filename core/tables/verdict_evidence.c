@@ -20,7 +20,7 @@ enum { OTHERS_SAID = 3 };
 
 static int64_t total(const table_work *work, uint32_t owner) {
   int64_t sum = 0;
-  for (uint64_t s = 0; s < work->facts->step_count; s++) sum += work->ledger->rows[s * LEDGER_CAUSE_COUNT + owner];
+  for (uint64_t s = 0; s < work->facts->step_count; s++) sum += work->ledger->rows[s * LEDGER_OWNER_COUNT + owner];
   return sum;
 }
 
@@ -95,8 +95,8 @@ static const char *input_says(const table_work *work, uint32_t cause) {
 static double share_of(const table_work *work, const uint32_t *owners, size_t count) {
   int64_t all = 0, theirs = 0;
   for (uint64_t s = 0; s < work->facts->step_count; s++) {
-    const int64_t *row = &work->ledger->rows[s * LEDGER_CAUSE_COUNT];
-    for (uint32_t o = 0; o < LEDGER_CAUSE_COUNT; o++) all += row[o];
+    const int64_t *row = &work->ledger->rows[s * LEDGER_OWNER_COUNT];
+    for (uint32_t o = 0; o < LEDGER_OWNER_COUNT; o++) all += row[o];
     for (size_t i = 0; i < count; i++) theirs += row[owners[i]];
   }
   return all > 0 ? (double)theirs / (double)all : 0;

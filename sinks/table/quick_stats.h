@@ -1,4 +1,4 @@
-/* Quick stats: what every run reports first, under the names of the PyTorch script, then the active steps. */
+/* Quick stats, where the view `run` is shown: under the names of the PyTorch script, then the active steps. */
 #ifndef SINKS_TABLE_QUICK_STATS_H
 #define SINKS_TABLE_QUICK_STATS_H
 

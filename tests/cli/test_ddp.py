@@ -285,10 +285,10 @@ class Endings(RankCase):
         self.assertIn("--mode benchmark: OMPI_COMM_WORLD_SIZE = 2 says", lines[0])
         self.assertEqual(glob.glob(self.path("results/*")), [])
 
-    def test_a_rank_that_is_no_number(self):
+    def test_a_rank_that_is_not_a_number(self):
         code, _, err = self.run_pdhost("--scenario", "control", "-q", watch=False, env={"RANK": "first", "WORLD_SIZE": "2"})
         self.assertEqual(code, 3)
-        self.assertIn("pdhost: error: RANK = first: is no number", err)
+        self.assertIn("pdhost: error: RANK = first: is not a number", err)
 
     def test_a_rank_whose_scenario_refuses(self):
         code, _, lines = self.run_ranks(2, "-q", "-o", "scenario.straggler_rank=2")

@@ -47,7 +47,8 @@ static nccl_join_result join(int64_t timeout_ns, ncclComm_t *comm) {
 /* The thread that was given up ends too, and frees what it holds: a sanitizer would say so. */
 static void let_in(void) {
   atomic_store(&played.lets_in, true);
-  while (atomic_load(&played.left) < atomic_load(&played.inside)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  while (atomic_load(&played.left) < atomic_load(&played.inside))
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 PD_TEST(nccl_joining, all_ranks_come) {

@@ -60,7 +60,7 @@ double suite_tf32_bound(const device_rig *rig, rig_format f, bool tf32);
 
 void suite_conv_forward(device_rig *rig, rig_format f);
 void suite_conv_backward(device_rig *rig, rig_format f);
-void suite_conv_fused_backward(device_rig *rig, rig_format f); /* the two optional ones at the table's end */
+void suite_conv_fused_backward(device_rig *rig, rig_format f); /* optional */
 void suite_conv_differences(device_rig *rig, rig_format f);    /* gradients by finite differences */
 void suite_conv_forward_tf32(device_rig *rig, rig_format f);
 void suite_conv_backward_tf32(device_rig *rig, rig_format f);

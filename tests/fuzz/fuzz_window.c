@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   trace_facts *facts = facts_open(&window.trace);
   check(facts != NULL && gains_find(facts, &found) && ledger_open(facts, &found, &owners));
   int64_t sum = 0;
-  for (uint64_t i = 0; i < facts->step_count * LEDGER_CAUSE_COUNT; i++) sum += owners.rows[i];
+  for (uint64_t i = 0; i < facts->step_count * LEDGER_OWNER_COUNT; i++) sum += owners.rows[i];
   check(sum == facts->steps_ns);
   ledger_free(&owners);
   gains_free(&found);

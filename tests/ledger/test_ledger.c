@@ -21,10 +21,10 @@ PD_TEST(ledger, random_schedules_come_back_exactly) {
     cr_assert_not_null(facts);
     cr_assert(ledger_open(facts, &(gains){0}, &got)); /* of our own loop, which asks no gains */
     for (uint32_t s = 0; s < made.steps; s++)
-      for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++)
-        cr_assert_eq(got.rows[s * LEDGER_CAUSE_COUNT + c], made.want[s][c],
+      for (uint32_t c = 0; c < LEDGER_OWNER_COUNT; c++)
+        cr_assert_eq(got.rows[s * LEDGER_OWNER_COUNT + c], made.want[s][c],
                      "schedule %llu, step %u: %s is %lld, not %lld", (unsigned long long)seed, s, ledger_key(c),
-                     (long long)got.rows[s * LEDGER_CAUSE_COUNT + c], (long long)made.want[s][c]);
+                     (long long)got.rows[s * LEDGER_OWNER_COUNT + c], (long long)made.want[s][c]);
     ledger_free(&got);
     facts_close(facts);
     fake_trace_close(made.fake);
@@ -226,7 +226,7 @@ PD_TEST(ledger, rows_add_up_to_the_steps_and_the_table_to_its_footer) {
   for (uint64_t s = 0; s < table->rows.count; s++) {
     const pd_table_row *row = rig_row_at(table, s);
     int64_t sum = 0;
-    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) {
+    for (uint32_t c = 0; c < LEDGER_OWNER_COUNT; c++) {
       char key[64];
       snprintf(key, sizeof key, "ledger_%s", ledger_key(c));
       sum += rig_int(table, row, key);
@@ -234,7 +234,7 @@ PD_TEST(ledger, rows_add_up_to_the_steps_and_the_table_to_its_footer) {
     cr_assert_eq(sum, rig_int(table, row, "step_span"));
   }
   for (uint64_t i = 0; i < sums->rows.count; i++) all += rig_int(sums, rig_row_at(sums, i), "total");
-  cr_assert_eq(sums->rows.count, LEDGER_CAUSE_COUNT);
+  cr_assert_eq(sums->rows.count, LEDGER_OWNER_COUNT);
   cr_assert_eq(all, rig_int(sums, sums->footer, "total"));
   rig_end(&rig);
 }

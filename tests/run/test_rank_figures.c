@@ -38,7 +38,7 @@ static fake_trace *make_rank(bool lacks) {
 static void parts_add_up(const rank_figures *of) {
   const rank_parts *parts = &of->side->parts;
   int64_t owners = 0;
-  for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) owners += of->side->owners_ns[c];
+  for (uint32_t c = 0; c < LEDGER_OWNER_COUNT; c++) owners += of->side->owners_ns[c];
   cr_assert_eq(owners, STEPS * SPAN);
   cr_assert_geq(parts->steps_ns, STEPS * SPAN, "what runs behind the last step counts");
   cr_assert_eq(parts->computation_ns + parts->overlap_ns + parts->communication_ns + parts->other_ns, parts->steps_ns);

@@ -26,7 +26,7 @@ typedef struct schedule {
   int64_t busy[2], together;         /* kernels of each stream, and of both, in the step */
   int64_t waits[SCHEDULE_MAX_WAITS]; /* kernels that the other stream waits for, in order */
   uint32_t wait_count, wait_causes[SCHEDULE_MAX_WAITS];
-  int64_t want[SCHEDULE_MAX_STEPS][LEDGER_CAUSE_COUNT];
+  int64_t want[SCHEDULE_MAX_STEPS][LEDGER_OWNER_COUNT];
 } schedule;
 
 /* A whole schedule of 1 to SCHEDULE_MAX_STEPS steps from a seed. Finish and close `fake` yourself. */

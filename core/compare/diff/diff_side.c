@@ -138,8 +138,8 @@ static bool add_ledger(diff_side *self, const trace_facts *facts, const gains *f
   if (!ledger_open(facts, found, &of)) return false;
   bool ok = true;
   for (uint32_t s = 0; s < facts->step_count && ok; s++)
-    for (uint32_t cause = 0; cause < LEDGER_CAUSE_COUNT && ok; cause++) {
-      const int64_t ns = of.rows[(size_t)s * LEDGER_CAUSE_COUNT + cause];
+    for (uint32_t cause = 0; cause < LEDGER_OWNER_COUNT && ok; cause++) {
+      const int64_t ns = of.rows[(size_t)s * LEDGER_OWNER_COUNT + cause];
       if (ns) ok = add(self, key_of(self, DIFF_LEDGER, names[cause], ""), s, ns);
     }
   ledger_free(&of);

@@ -64,7 +64,7 @@ static void mark_path(const rank_deal *self, const char *folder, uint32_t rank, 
   (void)snprintf(path, PATH_MAX, "%s/dealt/%s.%u", folder, self->job, rank);
 }
 
-/* Ranks of one launch begin within so many seconds. */
+/* Ranks of one launch begin within this many seconds. */
 enum { BEGIN_APART_S = 60 };
 
 void rank_deal_begin(const rank_deal *self, const char *folder) {

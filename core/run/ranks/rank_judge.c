@@ -133,7 +133,7 @@ void rank_judge(rank_summary *self, double *scratch) {
   const bool is_whole = !self->of || self->of == self->count;
   const bool is_late = late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
                        late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps;
-  /* Of both, what makes the step longer: a rank that is always a little late is not what to begin with. */
+  /* The one that makes the step longer: a rank that is always a little late is not what to begin with. */
   if (is_whole && exposed >= least && !(is_late && gain >= exposed)) {
     self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
     self->share = exposed / self->step_ns;

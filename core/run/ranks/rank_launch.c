@@ -16,7 +16,7 @@ static const launcher launchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", "tcp"},
 };
 
-/* False: the variable is not there. A text that is no number is a mistake, added to `err`. */
+/* False: the variable is not there. A value that is not a number is a mistake, added to `err`. */
 static bool number(const char *name, uint32_t *out, error *err) {
   const char *text = getenv(name);
   char *end = NULL;
@@ -25,7 +25,7 @@ static bool number(const char *name, uint32_t *out, error *err) {
   const unsigned long value = strtoul(text, &end, 10);
   *out = (uint32_t)value;
   if (!errno && !*end && text[0] != '-' && value <= UINT32_MAX) return true;
-  error_set(err, PD_INVALID, CODE_CONFIG, "%s = %s: is no number", name, text);
+  error_set(err, PD_INVALID, CODE_CONFIG, "%s = %s: is not a number", name, text);
   return false;
 }
 

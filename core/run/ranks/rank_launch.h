@@ -7,8 +7,8 @@
 #include <pdhost/communicator.h>
 
 /* Reads the environment of mpirun (Open MPI, MPICH), of srun, of torchrun. *by: the communicator that serves such a
- * launch, "mpi" or "tcp"; NULL: this is no rank of several, and out->count is 1. What is no number, or a rank that does
- * not fit the number of ranks, is a mistake of the configuration. */
+ * launch, "mpi" or "tcp"; NULL: this is no rank of several, and out->count is 1. A value that is not a number, or a
+ * rank that does not fit the number of ranks, is a mistake of the configuration. */
 pd_status rank_launch_find(pd_launch *out, const char **by, error *err);
 
 /* For a command that measures in one process. False where a launcher started several ranks: rank 0 has a line in `err`,

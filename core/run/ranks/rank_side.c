@@ -104,8 +104,8 @@ static void add_causes(rank_side *self, const gains *of) {
 static bool add_owners(rank_side *self, const trace_facts *facts, const gains *found) {
   ledger of;
   if (!ledger_open(facts, found, &of)) return false;
-  for (uint64_t i = 0; i < facts->step_count * LEDGER_CAUSE_COUNT; i++)
-    self->owners_ns[i % LEDGER_CAUSE_COUNT] += of.rows[i];
+  for (uint64_t i = 0; i < facts->step_count * LEDGER_OWNER_COUNT; i++)
+    self->owners_ns[i % LEDGER_OWNER_COUNT] += of.rows[i];
   const int64_t base = facts->trace->base_ns;
   bool ok = true;
   for (size_t i = 0; ok && i < of.communication.count; i++)

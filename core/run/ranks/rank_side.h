@@ -41,7 +41,7 @@ typedef struct rank_side {
   double overlap_ns; /* of a step: both */
   rank_parts parts;  /* of all steps, by time */
   /* Over all steps: the ledger's owners, and when the owner was communication. */
-  int64_t owners_ns[LEDGER_CAUSE_COUNT];
+  int64_t owners_ns[LEDGER_OWNER_COUNT];
   intervals exposed;
   /* Per step, by cause: how long the device was idle while the host was the cause's. From the last window. */
   double idle_ns[VERDICT_COUNT];

@@ -84,7 +84,7 @@ static void put_owner(table_build *table, const rank_figures *of, owner_row row,
 }
 
 static const pd_table *each_ledger(arena *pool, const rank_summary *self) {
-  static const owner_row rows[LEDGER_CAUSE_COUNT] = {
+  static const owner_row rows[LEDGER_OWNER_COUNT] = {
 #define X(key, state, text) {#key, state, text},
       LEDGER_MAP(X)
 #undef X
@@ -99,10 +99,10 @@ static const pd_table *each_ledger(arena *pool, const rank_summary *self) {
     const rank_figures *of = &self->ranks[r];
     const int64_t *owners = of->side->owners_ns;
     int64_t steps_ns = 0;
-    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) steps_ns += owners[c];
+    for (uint32_t c = 0; c < LEDGER_OWNER_COUNT; c++) steps_ns += owners[c];
     put_owner(&table, of, (owner_row){"comm_wait", "busy", "Waiting for other ranks"}, of->comm_wait_ns, steps_ns);
     put_owner(&table, of, (owner_row){"comm_transfer", "busy", "Exposed transfer"}, of->comm_transfer_ns, steps_ns);
-    for (uint32_t c = 0; c < LEDGER_CAUSE_COUNT; c++) {
+    for (uint32_t c = 0; c < LEDGER_OWNER_COUNT; c++) {
       const int64_t divided = c == LEDGER_communication ? of->comm_wait_ns + of->comm_transfer_ns : 0;
       put_owner(&table, of, rows[c], owners[c] - divided, steps_ns);
     }

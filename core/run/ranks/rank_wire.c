@@ -11,7 +11,7 @@ typedef struct wire_head {
   double idle_ns[VERDICT_COUNT];
   uint64_t has_causes, is_other;
   rank_parts parts;
-  int64_t owners_ns[LEDGER_CAUSE_COUNT];
+  int64_t owners_ns[LEDGER_OWNER_COUNT];
 } wire_head;
 
 typedef struct wire_collective {

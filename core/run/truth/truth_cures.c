@@ -105,8 +105,8 @@ static pd_status try_cure(run_state *run, const char *cause, const cure *by, uin
   return status;
 }
 
-/* What ranks hold up together has cures of the scenario's alone. Those that change nothing are not tried: each rank would
- * be asked for twins of itself. */
+/* What ranks hold up together has cures of the scenario's alone. Those that change nothing are not tried: each rank
+ * would be asked for twins of itself. */
 static pd_status try_cures_of_ranks(run_state *run, uint64_t rounds) {
   pd_status status = PD_OK;
   const pd_cure *at = PD_HAS(pd_scenario_ops, run->scenario, cures) && run->ranks ? run->scenario->cures : NULL;

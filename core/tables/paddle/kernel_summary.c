@@ -1,4 +1,5 @@
-/* Paddle's Kernel Summary, with what the launches of a kernel have in common. */
+/* The tables of kernels: the launches of each kernel, with what they have in common, as Paddle's Kernel Summary has
+ * them. */
 #include "tables/span_groups.h"
 
 #include <pdhost/array.h>
