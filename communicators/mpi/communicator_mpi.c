@@ -159,7 +159,8 @@ static pd_status begin_with_limit(const pd_host *host, const pd_launch *launch, 
   (void)MPI_Finalized(&ended);
   if (ended) return host->fail(host, PD_UNSUPPORTED, "mpi: it was ended in this process already");
   beginning *self = calloc(1, sizeof *self);
-  const limited_call_end end = self ? limited_call_make(&how, self) : LIMITED_CALL_NO_THREAD;
+  if (!self) return host->fail(host, PD_NO_MEMORY, "mpi: no memory");
+  const limited_call_end end = limited_call_make(&how, self);
   pd_status status = PD_OK;
   if (end == LIMITED_CALL_GOES_ON)
     return host->fail(host, PD_IO, "mpi: the other ranks did not begin within %.3g s",

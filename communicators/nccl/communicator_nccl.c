@@ -133,9 +133,10 @@ static pd_status init(const pd_host *host, const void *options, const pd_launch 
   self->device = device;
   self->launch = *launch;
   char why[512];
-  pd_status status = agree(self, ranks, load(self, why, sizeof why), why);
-  if (status == PD_OK) status = join(self, ranks);
-  if (status != PD_OK) {
+  const bool loaded = load(self, why, sizeof why);
+  pd_status status = agree(self, ranks, loaded, why);
+  if (status == PD_OK && loaded) status = join(self, ranks);
+  if (status != PD_OK || !loaded) {
     abort_waits(self);
     close_nccl(self);
     return status;
