@@ -21,11 +21,15 @@ static double number_of(const config *self, const char *key) {
   return in->rows[row].type == PD_FLOAT ? in->values[row].value.real : (double)in->values[row].value.integer;
 }
 
+static const pd_option *row_of(const config *self, const char *key) {
+  const config_section *in = &self->impl->scenario;
+  return &in->rows[section_find(in, key)];
+}
+
 static double most_of(const config *self, const char *key) {
   char why[256];
   option_value value;
-  const config_section *in = &self->impl->scenario;
-  const pd_option *row = &in->rows[section_find(in, key)];
+  const pd_option *row = row_of(self, key);
   if (!row->max || !option_parse(row, row->max, &value, why, sizeof why)) return INFINITY;
   return row->type == PD_FLOAT ? value.real : (double)value.integer;
 }
@@ -35,6 +39,9 @@ static const char *dial_key(const config *self) {
   const char *key = ops && PD_HAS(pd_scenario_ops, ops, dial_none) ? ops->dial : NULL;
   return key && value_of(self, key) ? key : NULL;
 }
+
+/* What to try first where the time itself is the dial, and by default there is none. */
+#define START_US 1000
 
 /* Whether the time is the key itself, which the scenario sees to. */
 static bool is_time(const char *key) { return strcmp(key, "inject_us") == 0; }
@@ -48,6 +55,7 @@ bool config_dial_of(const config *self, config_dial *out) {
                        .start = number_of(self, key),
                        .most = most_of(self, key),
                        .key = key};
+  if (is_time(key) && strcmp(row_of(self, key)->def, "0") == 0 && !(out->start > 0)) out->start = START_US;
   return (out->us > 0 || out->share > 0) && out->start > out->none;
 }
 

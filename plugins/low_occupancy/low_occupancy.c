@@ -4,13 +4,14 @@
 #include <pdhost/scenario_kit.h>
 
 typedef struct {
-  double inject_us;
+  double inject_us, inject_share;
   int64_t kernels;
 } options;
 
 static const pd_option rows[] = {
     PD_OPTION(options, inject_us, .def = "3000", .min = "0", .max = "1e7", .unit = "us",
               .help = "device time of the kernels of one thread, in each step and all together"),
+    PD_KIT_DIAL_SHARE(options),
     PD_OPTION(options, kernels, .def = "8", .min = "1", .max = "1000", .unit = "kernels",
               .help = "how many share it; each should take 10 us and more"),
 };
@@ -50,7 +51,7 @@ static pd_status step(void *state, const pd_step *at) {
   pd_truth_asked(kit->truth, opt->inject_us, 0);
   if (status == PD_OK && pd_step_injects(at)) {
     status = pd_truth_device_begin(kit->truth, kit->device->stream);
-    if (status == PD_OK) status = pd_kit_spin(kit, opt->inject_us, opt->kernels);
+    if (status == PD_OK) status = pd_kit_spin(kit, pd_kit_amount(at, opt->inject_us), opt->kernels);
     if (status == PD_OK) status = pd_truth_device_end(kit->truth, kit->device->stream, (uint64_t)opt->kernels);
   }
   return status == PD_OK ? pd_kit_train(kit) : status;
@@ -58,4 +59,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("low_occupancy", "1.0", "kernels of one thread keep a GPU busy; no cause of the verdict, see its columns",
             options, rows, .bottleneck = "none", .presets = presets, .init = init, .step = step,
-            .teardown = pd_kit_teardown)
+            .teardown = pd_kit_teardown, .dial = "inject_us")

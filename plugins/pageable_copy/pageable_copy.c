@@ -2,7 +2,7 @@
  * host waits for each and the device does nothing else. */
 #include <pdhost/clocks.h>
 #include <pdhost/device.h>
-#include <pdhost/scenario.h>
+#include <pdhost/scenario_kit.h>
 #include <pdhost/train.h>
 #include <pdhost/truth.h>
 
@@ -14,7 +14,7 @@ enum { LEAST_BYTES = 4096 /* a smaller copy takes no less time */ };
 
 typedef struct {
   int64_t copies, bytes;
-  double inject_us;
+  double inject_us, inject_share;
 } options;
 
 static const pd_option rows[] = {
@@ -24,12 +24,14 @@ static const pd_option rows[] = {
               .help = "size of each copy"),
     PD_OPTION(options, inject_us, .def = "0", .min = "0", .max = "1e7", .unit = "us",
               .help = "copy for this long in each step, whatever `copies` says; 0: `copies` counts"),
+    PD_KIT_DIAL_SHARE(options),
 };
 
 static const pd_preset presets[] = {
     {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
 
-static const pd_cure cures[] = {{"pageable_copy", "scenario.inject_us=0 scenario.copies=0"}, {NULL, NULL}};
+static const pd_cure cures[] = {{"pageable_copy", "scenario.inject_us=0 scenario.inject_share=0 scenario.copies=0"},
+                                {NULL, NULL}};
 
 typedef struct {
   const options *opt;
@@ -92,9 +94,9 @@ static int64_t fitting(const state *s, int64_t left_ns) {
   return bytes < (double)least ? least : (int64_t)bytes;
 }
 
-static pd_status copy_for_a_time(state *s, uint64_t *done) {
+static pd_status copy_for_a_time(state *s, double us, uint64_t *done) {
   pd_status status = PD_OK;
-  const int64_t start = pd_monotonic_ns(), wanted = (int64_t)(s->opt->inject_us * 1000);
+  const int64_t start = pd_monotonic_ns(), wanted = (int64_t)(us * 1000);
   int64_t at = start;
   s->owed_ns += wanted; /* what the step before took too long is taken off this one */
   while (status == PD_OK && at - start < s->owed_ns) {
@@ -109,12 +111,12 @@ static pd_status copy_for_a_time(state *s, uint64_t *done) {
   return status;
 }
 
-static pd_status copy(state *s) {
+static pd_status copy(state *s, double us) {
   uint64_t done = 0;
   pd_status status = PD_OK;
   pd_truth_begin(s->truth);
-  if (s->opt->inject_us > 0)
-    status = copy_for_a_time(s, &done);
+  if (us > 0)
+    status = copy_for_a_time(s, us, &done);
   else
     for (; status == PD_OK && done < (uint64_t)s->opt->copies; done++) status = one_copy(s, s->opt->bytes);
   pd_truth_end(s->truth, done);
@@ -123,12 +125,12 @@ static pd_status copy(state *s) {
 
 static pd_status step(void *state_, const pd_step *at) {
   state *s = state_;
-  const bool timed = s->opt->inject_us > 0;
-  pd_truth_asked(s->truth, timed ? s->opt->inject_us : -1, timed ? 0 : (uint64_t)s->opt->copies);
-  const pd_status status = pd_step_injects(at) ? copy(s) : (pd_status)PD_OK;
+  const double us = pd_kit_amount(at, s->opt->inject_us);
+  pd_truth_asked(s->truth, us > 0 ? s->opt->inject_us : -1, us > 0 ? 0 : (uint64_t)s->opt->copies);
+  const pd_status status = pd_step_injects(at) ? copy(s, us) : (pd_status)PD_OK;
   return status == PD_OK ? s->train->step(s->train, at) : status;
 }
 
 PD_SCENARIO("pageable_copy", "1.0", "copies from pageable memory hold up host and device", options, rows,
             .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures)
+            .cures = cures, .dial = "inject_us")

@@ -2,7 +2,7 @@
  * each stream wait for the one before, and the training step for them all. serial = false takes the events out. */
 #include <pdhost/device.h>
 #include <pdhost/record.h>
-#include <pdhost/scenario.h>
+#include <pdhost/scenario_kit.h>
 #include <pdhost/train.h>
 #include <pdhost/truth.h>
 
@@ -11,7 +11,7 @@
 enum { STREAMS = 16 };
 
 typedef struct {
-  double inject_us;
+  double inject_us, inject_share;
   int64_t streams, kernels;
   bool serial;
 } options;
@@ -19,6 +19,7 @@ typedef struct {
 static const pd_option rows[] = {
     PD_OPTION(options, inject_us, .def = "3000", .min = "0", .max = "1e7", .unit = "us",
               .help = "device time of the work on the other streams, in each step and all together"),
+    PD_KIT_DIAL_SHARE(options),
     PD_OPTION(options, streams, .def = "1", .min = "1", .max = "16", .unit = "streams",
               .help = "streams beside the one that trains"),
     PD_OPTION(options, kernels, .def = "4", .min = "1", .max = "1000", .unit = "kernels",
@@ -28,7 +29,7 @@ static const pd_option rows[] = {
 
 static const pd_preset presets[] = {
     {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
-static const pd_cure cures[] = {{"serial_streams", "scenario.serial=false"}, {NULL, NULL}};
+static const pd_cure cures[] = {{"serial_streams", "scenario.serial=false scenario.inject_share=0"}, {NULL, NULL}};
 
 typedef struct {
   const options *opt;
@@ -44,6 +45,7 @@ typedef struct {
     pd_event *timed[2];
     pd_event *done;
   } side[STREAMS];
+  double inject_us; /* of this step */
   double kernel_ns; /* to ask of a kernel, so that all take inject_us with what lies between them */
   bool measures;    /* the last step's kernels have not been held against inject_us */
 } state;
@@ -75,7 +77,6 @@ static pd_status init(const pd_host *host, const void *opt, void **out) {
   if (!s) return host->fail(host, PD_NO_MEMORY, "no memory for the scenario's state");
   *s = (state){.opt = opt, .train = train, .access = access, .record = record};
   s->truth = host->extension(host, PD_EXT_TRUTH);
-  s->kernel_ns = s->opt->inject_us * 1000 / (double)(s->opt->streams * s->opt->kernels);
   const pd_stream_ops *ops = access->ops->stream;
   pd_status status = ops->event_create(access->device, &s->begun);
   for (int64_t i = 0; status == PD_OK && i < s->opt->streams; i++) {
@@ -103,10 +104,18 @@ static void correct(state *s) {
       return;
     all_ns += 0.5 * one_ns;
   }
-  const double kernels = (double)(s->opt->streams * s->opt->kernels), asked_ns = s->opt->inject_us * 1000 / kernels;
+  const double kernels = (double)(s->opt->streams * s->opt->kernels), asked_ns = s->inject_us * 1000 / kernels;
   s->kernel_ns -= 0.5 * (all_ns / kernels - asked_ns);
   if (s->kernel_ns > asked_ns) s->kernel_ns = asked_ns;
   if (s->kernel_ns < 0) s->kernel_ns = 0;
+}
+
+/* The dial gives another time to each of its trials. */
+static void ask_for(state *s, double us) {
+  if (us == s->inject_us) return;
+  s->inject_us = us;
+  s->kernel_ns = us * 1000 / (double)(s->opt->streams * s->opt->kernels);
+  s->measures = false;
 }
 
 /* One stream's share: begins with the step, or after the stream before. */
@@ -147,6 +156,7 @@ static pd_status step(void *state_, const pd_step *at) {
   const bool serial = s->opt->serial && pd_step_injects(at);
   pd_truth_asked(s->truth, s->opt->serial ? s->opt->inject_us : 0, 0);
   if (s->measures) correct(s);
+  ask_for(s, pd_kit_amount(at, s->opt->inject_us));
   pd_status status = all_side_work(s, serial);
   s->measures = status == PD_OK && serial;
   if (status == PD_OK && serial) status = join(s);
@@ -157,4 +167,4 @@ static pd_status step(void *state_, const pd_step *at) {
 
 PD_SCENARIO("serial_streams", "1.0", "work that could overlap on streams waits for one another", options, rows,
             .bottleneck = "serial_streams", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures)
+            .cures = cures, .dial = "inject_us")

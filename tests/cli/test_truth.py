@@ -106,7 +106,9 @@ class Truth(Case):
         """How close it comes is the machine's affair, and tests/run/test_dial.c's: here, that the document says so."""
         for scenario, key, asked in (("sync", "inject_us", 2000), ("tiny_ops", "inject_share", 0.3),
                                      ("memory_churn", "inject_us", 3000), ("small_batch", "inject_share", 0.2),
-                                     ("host_compute", "inject_share", 0.3)):
+                                     ("host_compute", "inject_share", 0.3), ("pageable_copy", "inject_share", 0.25),
+                                     ("serial_streams", "inject_share", 0.3), ("low_occupancy", "inject_share", 0.2),
+                                     ("slow_clock", "inject_share", 0.2)):
             with self.subTest(scenario=scenario):
                 truth = self.truth(scenario, "-o", f"scenario.{key}={asked}", "-o", "truth.block=1")
                 effect = truth["effect"]

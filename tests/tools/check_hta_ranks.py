@@ -1,5 +1,6 @@
 """What Holistic Trace Analysis computes of several ranks' traces is what `pdhost analyze` says of them.
-Usage: check_hta_ranks.py PDHOST FOLDER ...: the pairs NAME_rank0.json.gz and NAME_rank1.json.gz of each
+Usage: check_hta_ranks.py PDHOST FOLDER ...: the pairs NAME_rank0.json.gz and NAME_rank1.json.gz of each. Its last line has the largest
+difference.
 """
 import glob
 import json
@@ -14,6 +15,14 @@ os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"  # else kernels below a microsecond 
 from hta.trace_analysis import TraceAnalysis  # noqa: E402
 
 from run_folder import Checks  # noqa: E402
+
+
+worst = {"compute time": 0.0, "overlap": 0.0}  # relative
+
+
+def compare(checks, what, name, own, theirs, **limits):
+    checks.near(f"{name}: {what}", own, theirs, **limits)
+    worst[what] = max(worst[what], abs(own - theirs) / abs(theirs) if theirs else abs(own))
 
 
 def ours(pdhost, files):
@@ -32,10 +41,11 @@ def check_pair(checks, name, pdhost, files):
     for rank, parts in ours(pdhost, list(files.values())).items():
         computing = parts["computation_ns"] + parts["overlap_ns"]
         collectives = parts["communication_ns"] + parts["overlap_ns"]
-        checks.near(f"{name}, rank {rank}: compute time", computing / 1e3, float(breakdown.loc[rank, "compute_time(us)"]), relative=1e-3)
+        compare(checks, "compute time", f"{name}, rank {rank}", computing / 1e3, float(breakdown.loc[rank, "compute_time(us)"]),
+                relative=1e-3)
         # They round to a hundredth of a percent.
-        checks.near(f"{name}, rank {rank}: overlap", 100 * parts["overlap_ns"] / collectives,
-                    float(overlap.loc[rank, "comp_comm_overlap_pctg"]), relative=1e-3, absolute=0.005)
+        compare(checks, "overlap", f"{name}, rank {rank}", 100 * parts["overlap_ns"] / collectives,
+                float(overlap.loc[rank, "comp_comm_overlap_pctg"]), relative=1e-3, absolute=0.005)
 
 
 def main():
@@ -48,6 +58,7 @@ def main():
             sys.exit(f"check_hta_ranks: no pair of traces in {folder}")
         for name in names:
             check_pair(checks, os.path.basename(name), pdhost, {rank: f"{name}_rank{rank}.json.gz" for rank in (0, 1)})
+    print("largest differences: " + ", ".join(f"{what} {100 * by:.2g} %" for what, by in worst.items()))
     checks.end()
 
 
