@@ -39,6 +39,8 @@ function(pdhost_expect_suites)
     set(needs "")
     if(source MATCHES "/tests/devices/cupti/")
       set(needs pdhost_cupti) # and that CUPTI's headers
+    elseif(name MATCHES "^test_nccl_")
+      set(needs communicator_nccl) # and that NCCL's
     elseif(name MATCHES "^test_cuda_")
       set(needs device_cuda)
     endif()
