@@ -3,7 +3,7 @@
  * library is needed. Everything goes through rank 0, which is good enough to bring NCCL up and for small runs on the
  * CPU.
  *
- * torchrun has MASTER_PORT itself: the two ports behind it are used, one for the host's calls, one for those of a
+ * torchrun has MASTER_PORT itself: the two ports after it are used, one for the host's calls, one for those of a
  * stream.
  */
 #include "tcp_link.h"

@@ -16,7 +16,7 @@ typedef struct whatif_trial {
 
 typedef struct whatif_report {
   const predictions *of;
-  const whatif_trial *trials; /* of a cause one behind the other, causes as in `of` */
+  const whatif_trial *trials; /* of a cause one after the other, causes as in `of` */
   uint32_t trial_count;
 } whatif_report;
 

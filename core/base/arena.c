@@ -9,7 +9,7 @@
 struct arena_chunk {
   arena_chunk *next;
   size_t used, room;
-  size_t reserved; /* keeps the data behind it aligned to 16 bytes */
+  size_t reserved; /* keeps the data after it aligned to 16 bytes */
 };
 
 enum { FIRST_CHUNK_BYTES = 4096, LAST_CHUNK_BYTES = 1 << 20 };

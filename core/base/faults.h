@@ -1,4 +1,4 @@
-/* Kinds of faults that a user can meet. Each has a number that stays, printed as [PDH-0301] behind the message, and a
+/* Kinds of faults that a user can meet. Each has a number that stays, printed as [PDH-0301] after the message, and a
  * page for `pdhost explain PDH-0301`. The hundreds are the exit code: 3 for 301; a hundred itself is what has no kind
  * of its own. */
 #ifndef CORE_BASE_FAULTS_H

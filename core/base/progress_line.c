@@ -90,7 +90,7 @@ static void erase(int columns) {
   shared->shown_columns = 0;
 }
 
-/* One column stays free: a cursor behind the last one would break the line. */
+/* One column stays free: a cursor after the last one would break the line. */
 static void write_line(const progress_view *view) {
   char line[PROGRESS_LINE_BYTES], text[PROGRESS_LINE_BYTES + 8];
   progress_line(view, line);

@@ -16,7 +16,7 @@ typedef struct sha256 {
 
 void sha256_begin(sha256 *self);
 void sha256_add(sha256 *self, const void *data, size_t bytes);
-/* In hexadecimal digits, with a 0 behind them. */
+/* In hexadecimal digits, with a 0 after them. */
 void sha256_end(sha256 *self, char text[SHA256_TEXT_BYTES]);
 /* The same of a whole file. False, with errno: it cannot be read. */
 bool sha256_file(const char *path, char text[SHA256_TEXT_BYTES]);

@@ -21,7 +21,7 @@ void signals_serve(int parent);
 /* Restores what was there before. */
 void signals_restore(void);
 
-/* Those two are heard by this process from now on, and ignored behind signals_restore. */
+/* Those two are heard by this process from now on, and ignored after signals_restore. */
 void signals_hear_pauses(void);
 /* Whether the recording is to be paused now. */
 bool signals_paused(void);

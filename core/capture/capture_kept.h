@@ -7,7 +7,7 @@
 /* Begins with all zero but `reader.fd`, which is -1. */
 typedef struct capture_kept {
   capture_reader reader;
-  unsigned char *memory; /* the payloads, one behind the other */
+  unsigned char *memory; /* the payloads, one after the other */
   uint64_t room;
 } capture_kept;
 

@@ -3,7 +3,7 @@
  *
  * A file is one capture_file_head and then records, each a capture_head followed by `bytes` bytes of payload and as
  * many zeros as bring the whole to a multiple of 8. The file only ever grows at its end. Both parts of a record carry
- * a CRC32C, so that a reader knows a whole record from a torn one, and finds the next one behind it by its mark.
+ * a CRC32C, so that a reader knows a whole record from a torn one, and finds the next one after it by its mark.
  *
  *   run        one JSON object: who ran what with which settings
  *   window     one capture_window, then the rows of the window in records of at most CAPTURE_PART_BYTES each

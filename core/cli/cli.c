@@ -130,7 +130,7 @@ static int as_option(const args_command *self, char *option, int argc, char **ar
     args_print_help(self);
     return CODE_DONE;
   }
-  argv[0] = option; /* behind the program's name */
+  argv[0] = option; /* after the program's name */
   return cli_main(argc + 1, argv - 1);
 }
 

@@ -131,7 +131,7 @@ static int execute(const void *user, error *err) {
 static int completion_main(int argc, char **argv) {
   completion_options options = {.help = false};
   const cli_own_frame frame = {&options, &options.help, &options.shell, NULL, execute};
-  /* Words behind -- are another command line's. */
+  /* Words after -- are another command line's. */
   if (argc > 3 && strcmp(argv[1], "--at") == 0 && strcmp(argv[2], "--") == 0) {
     completion_offer(&completion_command, argc - 3, argv + 3);
     return CODE_DONE;

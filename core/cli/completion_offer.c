@@ -92,7 +92,7 @@ static const char *device_of(const offer *self) {
   return "cpu";
 }
 
-/* What may stand behind "section.key=". */
+/* What may stand after "section.key=". */
 static void offer_value(const offer *self, const char *equals) {
   char before[512];
   snprintf(before, sizeof before, "%s%.*s", self->before, (int)(equals + 1 - self->typed), self->typed);

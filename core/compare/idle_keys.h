@@ -5,7 +5,7 @@
 #include "config/config.h"
 
 /* How a configuration is timed: TIMED_LOOP, or one bit of the first four, with TIMED_RECORDED or
- * TIMED_BARE one of the two behind them. */
+ * TIMED_BARE one of the two after them. */
 enum {
   TIMED_AB = 1 << 0,        /* pdhost ab */
   TIMED_STEP = 1 << 1,      /* a sweep's cell with [run] mode = benchmark */

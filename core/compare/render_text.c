@@ -21,7 +21,7 @@ enum { MARK_WIDTH = 8, CELL_BYTES = 64 };
 /* How a column writes its numbers: a cell with fewer decimals of its own has blanks in place of the rest. */
 typedef struct style {
   int digits, decimals;
-  bool marks; /* room for a mark behind each number */
+  bool marks; /* room for a mark after each number */
 } style;
 
 static const sample *cell_at(const grid *self, uint32_t row, uint32_t column) {

@@ -162,7 +162,7 @@ static bool is_exact(const char *text, const char *name) {
   return text[1] != '-' || same_name(name, text, strcspn(text, "="));
 }
 
-/* getopt goes on behind word `last`. */
+/* getopt goes on after word `last`. */
 static void restart(parser *p, int last) {
   p->shift = last;
   /* With 0 getopt forgets the word that it is in. It then begins at 1. */
@@ -195,7 +195,7 @@ static void take_option(parser *p, int code, int first) {
     USAGE(p, FAULT_ARGUMENT, "%s%s: takes no value", p->where, row->name);
   } else if (!row) {
     unknown(p, text);
-    if (p->shift + optind == first) restart(p, first); /* the letters behind it are not named each */
+    if (p->shift + optind == first) restart(p, first); /* the letters after it are not named each */
     const char *next = p->argv[p->shift + optind];
     /* What follows was meant as its value, unless the option had it: as an abbreviation that getopt knows. */
     if (code == '?' && !strchr(text, '=') && next && next[0] != '-') optind++;
@@ -235,7 +235,7 @@ pd_status args_parse(args_set *sets, uint32_t set_count, args_word word, void *w
       keep(&p, code, first);
     }
   }
-  for (int i = p.shift + optind; goes_on && i < argc; i++) goes_on = word(word_user, argv[i], err); /* behind "--" */
+  for (int i = p.shift + optind; goes_on && i < argc; i++) goes_on = word(word_user, argv[i], err); /* after "--" */
   tear_down(&p);
   return err->count ? err->status : PD_OK;
 }

@@ -20,7 +20,7 @@ static bool ends_optimizer(const launch_sequence *all, uint64_t i) {
   return all->launches[i].optimizer && (i + 1 == all->count || !all->launches[i + 1].optimizer);
 }
 
-/* An optimizer launches other kernels, too: pieces much shorter than `least` are parts of it. What is read back behind
+/* An optimizer launches other kernels, too: pieces much shorter than `least` are parts of it. What is read back after
  * an optimizer belongs to its step. */
 static pd_status cut(pieces *self, uint64_t least) {
   uint64_t room = 0;

@@ -48,7 +48,7 @@ static stretch repeating(const launch_sequence *all, uint64_t period) {
   return out;
 }
 
-/* A training loop that other work interrupts again and again, such as a validation behind each epoch: how many launches
+/* A training loop that other work interrupts again and again, such as a validation after each epoch: how many launches
  * lie in parts that repeat STEP_FINDER_BLOCK times and more. */
 static uint64_t in_blocks(const launch_sequence *all, uint64_t period) {
   const int64_t unlike_costs = (int64_t)(STEP_FINDER_MATCH / (1 - STEP_FINDER_MATCH) + 0.5);
@@ -153,7 +153,7 @@ static bool is_multiple(const candidate *rows, const stretch *loops, uint64_t in
   return false;
 }
 
-/* A launch in the middle of the loop, `quarters` of its way from the beginning, that is whole periods behind that. */
+/* A launch in the middle of the loop, `quarters` of its way from the beginning, that is whole periods after that. */
 static uint64_t within(const stretch *loop, uint64_t period, uint64_t quarters) {
   return loop->begin + launches_of(loop, period) / period * quarters / 4 * period;
 }
@@ -212,7 +212,7 @@ static void choose(const launch_sequence *all, candidate *rows, uint64_t count, 
   *loop = loops[chosen];
 }
 
-/* ---- where a step begins: the launch that is `phase` behind `from`, a launch of the loop ---- */
+/* ---- where a step begins: the launch that is `phase` after `from`, a launch of the loop ---- */
 
 /* A copy from the host whose size comes in each period of the loop, and as good as never outside one place of it. */
 static bool at_copy(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period, uint64_t *phase) {
@@ -281,7 +281,7 @@ typedef struct walk {
   const launch_sequence *all;
   const launch_at *model; /* the launches of one step */
   uint64_t period;
-  stretch loop; /* it ends behind its last launch */
+  stretch loop; /* it ends after its last launch */
 } walk;
 
 /* The share of the first `count` launches of a step that might begin at `at` that is the model's; 1 at the end. */
@@ -318,7 +318,7 @@ static uint64_t most_alike(const walk *self, uint64_t usual, uint64_t low, uint6
   return found;
 }
 
-/* Where the step behind the one that begins at `at` begins, or with `back` the one before it: a period away, but for
+/* Where the step after the one that begins at `at` begins, or with `back` the one before it: a period away, but for
  * launches that came in between or stayed out. UINT64_MAX: there is none. */
 static uint64_t neighbour(const walk *self, uint64_t at, bool back) {
   const uint64_t period = self->period, count = self->all->count;

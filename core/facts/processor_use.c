@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { IDLE_FIELD = 3, IOWAIT_FIELD = 4, LAST_FIELD = 7 /* steal; guest times behind it are in user already */ };
+enum { IDLE_FIELD = 3, IOWAIT_FIELD = 4, LAST_FIELD = 7 /* steal; guest times after it are in user already */ };
 
 pd_status proc_parse(const char *line, uint64_t *busy, uint64_t *idle) {
   const char *at = line;

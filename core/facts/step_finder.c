@@ -149,7 +149,7 @@ static uint64_t range_behind(const pd_trace *trace, uint32_t thread, int64_t fro
   return low;
 }
 
-/* The end of the outermost range around the call that is over by `limit`: an optimizer works on behind its last launch.
+/* The end of the outermost range around the call that is over by `limit`: an optimizer works on after its last launch.
  * `bound` where it is later. */
 static int64_t behind_ranges(const pd_trace *trace, const pd_call *call, int64_t bound, int64_t limit) {
   for (uint32_t at = call->range; at < trace->ranges.count;) {
@@ -179,7 +179,7 @@ static int64_t next_start(const pd_trace *trace, uint32_t thread, uint64_t next,
  * further than this behind the step. */
 enum { STEP_MARK_NS = 500000 };
 
-/* When the step before kernel `index` is over: behind the launch before it, the ranges around that, and the waits that
+/* When the step before kernel `index` is over: after the launch before it, the ranges around that, and the waits that
  * follow, `most_waits` of them at most. How many there were goes to `waits`. */
 static int64_t bound_before(const finding *self, uint64_t index, uint64_t most_waits, uint64_t *waits) {
   const pd_trace *trace = self->trace;
@@ -347,7 +347,7 @@ static void line_up(found_steps *out) {
   out->count = kept;
 }
 
-/* Ranges stand by thread, and rows that are no threads behind them: the longest run of one is taken. */
+/* Ranges stand by thread, and rows that are no threads after them: the longest run of one is taken. */
 static void take_named(const pd_trace *trace, const bool *wanted, found_steps *out) {
   uint64_t best = 0, best_count = 0, count = 0, first = 0;
   for (uint64_t i = 0; i <= trace->ranges.count; i++) {

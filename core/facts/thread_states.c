@@ -14,7 +14,7 @@ static const pd_state_row *state_at(const pd_trace *trace, uint64_t i) {
   return PD_AT(pd_state_row, &trace->states, i);
 }
 
-/* The first row of the thread that ends behind `from`. */
+/* The first row of the thread that ends after `from`. */
 static uint64_t first_state(const pd_trace *trace, uint32_t thread, int64_t from) {
   uint64_t low = 0, high = trace->states.count;
   while (low < high) {
@@ -132,7 +132,7 @@ static bool add_stretch(finder *self, uint32_t thread, int64_t from, int64_t to)
 /* What lies between two launches is the second one's thread's, but for its own calls between them. */
 static bool add_launches(finder *self) {
   const trace_facts *facts = self->facts;
-  uint64_t first = 0; /* the first call behind the launch before */
+  uint64_t first = 0; /* the first call after the launch before */
   int64_t from = facts->trace->start_ns;
   for (uint64_t c = 0; c < facts->call_count; c++) {
     const pd_call *launch = facts_call(facts, c);

@@ -40,6 +40,6 @@ __attribute__((visibility("default"))) int InitializeInjection(void) {
   if (atomic_exchange(&begun, true) || atomic_load(&forked) || !inject_board_open(&board)) return 1;
   (void)pthread_atfork(NULL, NULL, after_fork);
   inject_collect_start(&board);
-  (void)atexit(at_exit); /* behind CUPTI's own, so that it runs before them */
+  (void)atexit(at_exit); /* after CUPTI's own, so that it runs before them */
   return 1;
 }

@@ -172,7 +172,7 @@ static void go_on(void) {
     return;
   }
   ring_lane_close(&rows);
-  inject_ranges_pause(false); /* what is marked from now on comes behind the note */
+  inject_ranges_pause(false); /* what is marked from now on comes after the note */
   self.pause = (capture_pause){0};
 }
 

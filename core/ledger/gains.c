@@ -125,7 +125,7 @@ static void look_behind(const gains_judge *self, uint32_t cause) {
   }
 }
 
-/* Two causes may hide the same time: a blocking call and the computing behind it that would otherwise run beside the
+/* Two causes may hide the same time: a blocking call and the computing after it that would otherwise run beside the
  * device. Whichever goes saves it, and the other then saves little more. The cause in whose time the device is idle is
  * named. */
 static uint32_t in_whose_time(const gains_judge *self, uint32_t best) {

@@ -40,7 +40,7 @@
  * - unknown: the rest, in steps without a train_step.
  *
  * A program of somebody else has no train_step. There the owner of the host's time in the replay (timeline.h) owns what
- * is idle: of blocking calls, those behind a step's last launch are `measurement`; of launching and what lies between
+ * is idle: of blocking calls, those after a step's last launch are `measurement`; of launching and what lies between
  * launches, as much is the profiler's as recording adds to the steps by the gains, in even parts.
  */
 #ifndef CORE_LEDGER_LEDGER_H

@@ -14,14 +14,14 @@ typedef struct streams {
   const trace_facts *facts;
   stream_times *all;
   uint64_t count;
-  bool *behind_wait; /* by call: its work is the first behind an event wait */
+  bool *behind_wait; /* by call: its work is the first after an event wait */
   uint64_t waits;    /* calls that are */
   size_t at;         /* in what all of them do, too */
 } streams;
 
 /* A call does not say on which stream it is. What is launched next after an event wait is what waits. */
 static void mark_calls(streams *self) {
-  uint32_t thread = PD_NONE; /* of an event wait without work behind it yet */
+  uint32_t thread = PD_NONE; /* of an event wait without work after it yet */
   for (uint64_t i = 0; i < self->facts->call_count; i++) {
     const pd_call *call = facts_call(self->facts, i);
     if (call->api == PD_API_STREAM_WAIT) {

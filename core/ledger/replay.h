@@ -77,8 +77,8 @@ typedef struct replay_record {
   int64_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
   int64_t fixed_gap_ns; /* of gap_ns, too */
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
-  int64_t gap_ns;       /* behind the record before it on its stream */
-  int64_t edge_ns;      /* behind the records that it waits for */
+  int64_t gap_ns;       /* after the record before it on its stream */
+  int64_t edge_ns;      /* after the records that it waits for */
   uint32_t stream;
   uint32_t edge_first, edge_count; /* into `edges` */
   replay_owners owners;            /* with any of them it goes */

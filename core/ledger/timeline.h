@@ -62,7 +62,7 @@ typedef struct timeline_record {
   uint32_t source;    /* activity of the trace */
   uint32_t call, stream;
   uint32_t edge_first, edge_count;
-  uint32_t pass; /* through the model, from 0; REPLAY_NONE: behind the last */
+  uint32_t pass; /* through the model, from 0; REPLAY_NONE: after the last */
   pd_activity_kind kind;
   timeline_hold hold;
   bool in_chain, leaves_chain; /* leaves: it goes with its chain */
@@ -133,7 +133,7 @@ bool timeline_find_edges(timeline *self); /* a part of it: what records waited f
 bool timeline_own(timeline *self);        /* whose each call is */
 /* The host's time as items. Until timeline_fill an item has its begin_ns, and in `wait` its call. */
 bool timeline_itemise(timeline *self);
-/* Whose a silence is, in the order of time: the thread that makes the call behind it, PD_NONE where there is none. */
+/* Whose a silence is, in the order of time: the thread that makes the call after it, PD_NONE where there is none. */
 typedef struct timeline_waiter_thread {
   uint32_t thread;
   bool with_futex; /* where it waits for another thread it waits for input */

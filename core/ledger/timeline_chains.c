@@ -1,4 +1,4 @@
-/* See timeline.h: chains of kernels that hand over from stream to stream. A hop is a kernel behind an event of a kernel
+/* See timeline.h: chains of kernels that hand over from stream to stream. A hop is a kernel after an event of a kernel
  * of another stream, both with nothing beside them on the device. What the thread launches next on that stream, up to
  * its next event, belongs to the hop. The stream with the most work stays when a chain is removed. */
 #include "timeline.h"
@@ -157,7 +157,7 @@ static bool launches_chain(const timeline *self, const timeline_call *call) {
   return true;
 }
 
-/* What launches a chain's kernels, and what lies between; but what lies behind the last of them belongs to the launch
+/* What launches a chain's kernels, and what lies between; but what lies after the last of them belongs to the launch
  * that follows. */
 static void own_items(timeline *self) {
   bool in_chain = false, behind = false;

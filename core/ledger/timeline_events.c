@@ -66,7 +66,7 @@ static void put(waits *to, uint32_t record) {
   if (record != REPLAY_NONE && to->count < WAITS_MOST) to->records[to->count++] = record;
 }
 
-/* The record behind which the event of that call lies; REPLAY_NONE: it was recorded before the steps. */
+/* The record after which the event of that call lies; REPLAY_NONE: it was recorded before the steps. */
 static uint32_t event_of(const event_finder *self, uint64_t correlation) {
   const known_event *found =
       self->event_count ? bsearch(&correlation, self->events, self->event_count, sizeof *self->events, by_correlation)

@@ -34,7 +34,7 @@ typedef struct lane_build {
   uint32_t *calls;           /* the lane's */
   uint32_t count;
   uint32_t next_launch;       /* of them, the first that is not before the piece */
-  uint32_t next;              /* of them, the one behind the piece */
+  uint32_t next;              /* of them, the one after the piece */
   const timeline_call *ended; /* of those before the piece, the one that ends last */
   timeline_waiter waiter;     /* whose silence it is */
 } lane_build;
@@ -156,7 +156,7 @@ static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners 
                                 .flags = (uint16_t)(REPLAY_QUIET | (is_scaled(owner, true, 0) ? REPLAY_SCALED : 0))});
 }
 
-/* Whether the next launch behind `at` copies from the host. */
+/* Whether the next launch after `at` copies from the host. */
 static bool copies_next(lane_build *self, int64_t at) {
   const timeline *of = self->timeline;
   while (self->next_launch < self->count) {
@@ -326,7 +326,7 @@ static int by_start(const void *a, const void *b) {
   const replay_item *x = a, *y = b;
   if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
   if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
-  /* Calls inside a call stand behind it, in the order of the calls. */
+  /* Calls inside a call stand after it, in the order of the calls. */
   return 0;
 }
 

@@ -47,7 +47,7 @@ static step_end *step_ends(const timeline *self) {
   return out;
 }
 
-/* The loop's own: outside of what it measures, where that is known; else the last of the step, behind its last launch,
+/* The loop's own: outside of what it measures, where that is known; else the last of the step, after its last launch,
  * or one before its first launch, where the mark comes before the wait, as that of an optimizer does. Without marks a
  * step may be cut anywhere: then the only one of it that waits for the whole device. */
 static bool is_measurement(const timeline *self, const step_end *ends, uint32_t c) {

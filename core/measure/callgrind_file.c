@@ -93,7 +93,7 @@ static void open_row(parser *p, const char *text) {
 
 /* ---- lines ---- */
 
-/* Reads a number at *at and moves behind it and its blanks. */
+/* Reads a number at *at and moves after it and its blanks. */
 static bool take_number(const char **at, uint64_t *value) {
   char *end;
   if (**at < '0' || **at > '9') return false;

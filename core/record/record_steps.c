@@ -16,7 +16,7 @@ static bool is_text(const char *text, uint32_t bytes, const char *wanted) {
   return strlen(wanted) == bytes && memcmp(text, wanted, bytes) == 0;
 }
 
-/* As step_finder_named takes it: the name itself, or with # and more behind it. */
+/* As step_finder_named takes it: the name itself, or with # and more after it. */
 static bool is_named(const char *text, uint32_t bytes, const char *name) {
   const size_t length = name ? strlen(name) : 0;
   return name && bytes >= length && memcmp(text, name, length) == 0 && (bytes == length || text[length] == '#');

@@ -231,7 +231,7 @@ static void take_fields(const json_t *from, arena *memory, const field *fields, 
   }
 }
 
-/* Rows of an array of objects, with `extra` zeroed ones behind them. */
+/* Rows of an array of objects, with `extra` zeroed ones after them. */
 static void *take_rows(const json_t *from, arena *memory, const field *fields, size_t count, size_t row_bytes,
                        size_t extra) {
   const size_t rows = json_array_size(from);

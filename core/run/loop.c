@@ -41,7 +41,7 @@ static pd_status begin_iteration(run_state *run, bool restarts) {
   return status == PD_OK ? status : measured_step_fail(run, status, run->device_host, "device");
 }
 
-/* In a loop that does not wait for its steps, one of them has no time of its own: those behind the first few are timed
+/* In a loop that does not wait for its steps, one of them has no time of its own: those after the first few are timed
  * together. */
 static pd_status warm_up(run_state *run) {
   const uint64_t settle = aside_to_settle(run);

@@ -16,7 +16,7 @@ enum { POWERCAP_PACKAGES = 16 };
 
 /* The counters of all packages, in the order of their numbers. */
 typedef struct powercap_count {
-  uint64_t uj[POWERCAP_PACKAGES], range_uj[POWERCAP_PACKAGES]; /* a counter begins anew behind its range */
+  uint64_t uj[POWERCAP_PACKAGES], range_uj[POWERCAP_PACKAGES]; /* a counter begins anew after its range */
   uint32_t count;
 } powercap_count;
 

@@ -183,7 +183,7 @@ int run_parts_open(run_state *run, config *settings) {
   run->quiet = settings->quiet;
   int code = bring_up_records(run, settings);
   if (code == CODE_DONE) code = run_device_open(run, settings);
-  /* The clocks are looked at before and behind the steps alone, and the energy is counted between. */
+  /* The clocks are looked at before and after the steps alone, and the energy is counted between. */
   if (code == CODE_DONE && !run->benchmark) run->watch = guard_open(run->props.is_cuda, run->props.index);
   if (run->ranks) code = join_ranks(run, settings, code);
   if (code == CODE_DONE) take_settings(run, settings); /* the device that `auto` took may have brought some */

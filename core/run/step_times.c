@@ -15,7 +15,7 @@ static pd_status elapsed(run_state *run, pd_event *from, pd_event *to, int64_t *
   return status;
 }
 
-/* Where the iteration of step `index` began on the device: behind what was done between the steps, or at the end of the
+/* Where the iteration of step `index` began on the device: after what was done between the steps, or at the end of the
  * step before. */
 static pd_event *iteration_begin(run_state *run, uint64_t index) {
   const step_events *own = step_times_events(run, index);

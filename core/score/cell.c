@@ -10,7 +10,7 @@ enum { ARGUMENT_BYTES = 1024, COMMAND_BYTES = 16384 };
 
 /* ---- the command ---- */
 
-/* Each word of `list` behind `flag`; words that are the flag already are left out. */
+/* Each word of `list` after `flag`; words that are the flag already are left out. */
 static void words(saved_run *self, const char *flag, const char *list) {
   while (*list) {
     const size_t length = strcspn(list, " ");

@@ -108,7 +108,7 @@ static bool yes(reader *r, const char *key, const char *value, int line) {
   return false;
 }
 
-/* Whether `key` is `name`, or `name` with a number from 2 on behind it. */
+/* Whether `key` is `name`, or `name` with a number from 2 on after it. */
 static bool is_numbered(const char *key, const char *name) {
   const size_t length = strlen(name);
   if (strncmp(key, name, length) != 0) return false;

@@ -36,7 +36,7 @@ static const corpus_cell *paired_before(const corpus *c, const corpus_cell *like
   return NULL;
 }
 
-/* One cause's runs of one seed and size, each paired one behind its baseline. */
+/* One cause's runs of one seed and size, each paired one after its baseline. */
 static bool add_group(corpus *c, uint32_t g, uint32_t seed, uint32_t size, uint32_t plain) {
   const corpus_group *group = &c->groups[g];
   for (uint32_t v = 0; v < (group->value_count ? group->value_count : 1); v++) {

@@ -40,7 +40,7 @@ static double quantile_of(double *values, uint32_t count, double quantile) {
 
 /* ---- one set of runs ---- */
 
-/* Blocks lie one behind the other: hits[b] is the rate of block b, whose runs end where the next block begins. */
+/* Blocks lie one after the other: hits[b] is the rate of block b, whose runs end where the next block begins. */
 double figures_limit(const double *effects, double *hits, uint32_t *begins, uint32_t count, double wanted) {
   uint32_t blocks = 0;
   for (uint32_t i = 0; i < count; i++) {

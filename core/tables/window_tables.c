@@ -132,7 +132,7 @@ static const pd_table_set *tables_of(const pd_analysis *table, const pd_trace *t
   return set;
 }
 
-/* `first`, and behind it what the run itself made. NULL on no memory. */
+/* `first`, and after it what the run itself made. NULL on no memory. */
 static const pd_table_set *join(const analysis *self, arena *pool, const pd_table_set *first) {
   if (!first || !self->more) return first;
   const uint32_t count = first->count + self->more->count;

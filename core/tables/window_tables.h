@@ -40,7 +40,7 @@ const pd_analysis *analysis_table(const analysis *self);
 /* What the metric of this key is headed on a CUDA device; NULL: no such metric. [any thread] */
 const char *analysis_cuda_heading(const char *key);
 
-/* Tables that the run itself made, behind those of pd_analysis.run_tables for every summary that is asked for from now
+/* Tables that the run itself made, after those of pd_analysis.run_tables for every summary that is asked for from now
  * on. Borrowed until the analysis is closed. [loop thread] */
 void analysis_add_run_tables(analysis *self, const pd_table_set *more);
 

@@ -161,8 +161,8 @@ static pd_status group_by_call(correlation *self, const pd_device_row *rows, uin
   return PD_OK;
 }
 
-/* Moves what begins before its call behind it, and all that follows by as much, so that lengths and order stay as they
- * were on every stream, in whatever order the records came. `order` is by start. */
+/* Moves what begins before its call to after it, and all that follows by as much, so that lengths and order stay as
+ * they were on every stream, in whatever order the records came. `order` is by start. */
 static void correct_times(correlation *self, const uint32_t *order) {
   merging *merge = self->merge;
   int64_t shift_ns = 0;

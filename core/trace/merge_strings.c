@@ -17,7 +17,7 @@ static uint64_t step_number(const pd_trace *trace, uint32_t name) {
   return near + (uint64_t)ahead;
 }
 
-/* Gives each step's range a text of its own, behind those of the table. */
+/* Gives each step's range a text of its own, after those of the table. */
 static pd_status name_steps(owned_trace *owned, uint32_t first, uint64_t steps) {
   enum { TEXT_BYTES = 40 };
   pd_trace *trace = &owned->trace;
@@ -56,6 +56,6 @@ pd_status merge_add_strings(owned_trace *trace, string_table *strings) {
     rows[i].text = text;
     text += rows[i].length + 1;
   }
-  const uint32_t first = count; /* behind them */
+  const uint32_t first = count; /* after them */
   return name_steps(trace, first, steps);
 }

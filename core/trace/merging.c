@@ -31,7 +31,7 @@ pd_status merge_find_pauses(merging *self) {
   return PD_OK;
 }
 
-/* The first pause that ends behind `at_ns`; pause_count: none does. */
+/* The first pause that ends after `at_ns`; pause_count: none does. */
 static uint64_t next_pause(const merging *self, int64_t at_ns) {
   uint64_t low = 0, high = self->pause_count;
   while (low < high) {

@@ -66,7 +66,7 @@ typedef struct outer_ranges {
   uint64_t count;
 } outer_ranges;
 
-/* Whether `range`, which ended last, holds each of the outer ranges or lies behind it, as its depth says. */
+/* Whether `range`, which ended last, holds each of the outer ranges or lies after it, as its depth says. */
 static bool nests(const window_thread *thread, outer_ranges *outer, const raw_range *range) {
   uint64_t count = outer->count;
   for (; count; count--) {

@@ -25,7 +25,7 @@ void strings_close(string_table *self);
 
 /* STRINGS_NO_MEMORY where there is none. NULL is the empty text. */
 uint32_t strings_intern(string_table *self, const char *text);
-/* The same of `length` bytes, which need no NUL behind them and hold none. */
+/* The same of `length` bytes, which need no NUL after them and hold none. */
 uint32_t strings_intern_bytes(string_table *self, const char *text, size_t length);
 /* The id if the text is known already, else 0. Never locks. */
 uint32_t strings_find(string_table *self, const char *text);

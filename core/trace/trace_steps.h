@@ -19,7 +19,7 @@ static inline bool trace_is_launch(const pd_call *call) {
 
 /* Gives the trace these steps, in order and back to back, in place of those that it has. A call belongs to the step in
  * which it starts, a device record to the step of its call. Waits for the loader are taken from PD_RANGE_DATALOADER on
- * the loop's thread; the measured part of a step begins behind those that come before its first launch. The window
+ * the loop's thread; the measured part of a step begins after those that come before its first launch. The window
  * reaches from the first bound to the last. */
 pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t count);
 /* Why the trace has no steps but one of all of it; copied. */

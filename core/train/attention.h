@@ -8,7 +8,7 @@
 bool attention_offered(const pd_tensor_ops *ops);
 
 /* y (N T, D): of each of N samples and each of `heads`, softmax(q k' / sqrt(D / heads)) v over its T = `vectors` rows
- * of q, k and v (N T, D), which lie one sample behind the other; a head's are D / heads columns beside one another. */
+ * of q, k and v (N T, D), which lie one sample after the other; a head's are D / heads columns beside one another. */
 pd_status attention_forward(train_context *c, tape_tensor *q, tape_tensor *k, tape_tensor *v, int64_t vectors,
                             int64_t heads, tape_tensor **y);
 

@@ -19,8 +19,8 @@ typedef struct input_resident {
 /* The batch after the current one, on its way to the device. */
 typedef struct input_ahead {
   pd_stream *stream;  /* NULL until the first */
-  pd_event *copied;   /* on `stream`, behind the copy */
-  pd_event *reusable; /* on the kit's stream, behind the last use of the buffer */
+  pd_event *copied;   /* on `stream`, after the copy */
+  pd_event *reusable; /* on the kit's stream, after the last use of the buffer */
   pd_tensor images, labels;
   uint64_t index;    /* which batch */
   const float *from; /* its images on the host; NULL: none is on its way */

@@ -13,7 +13,7 @@ pd_status mlp_build(train_context *c, parameters *all, uint64_t seed, int64_t im
   return status == PD_OK ? linear_build(c, all, seed, "head.weight", "head.bias", MLP_HIDDEN, MODEL_CLASSES) : status;
 }
 
-/* The images' rows one behind the other, in the same memory. */
+/* The images' rows one after the other, in the same memory. */
 static pd_status flatten(train_context *c, const tape_tensor *x, tape_tensor **y) {
   const int64_t samples = x->value.shape[0];
   pd_tensor rows = tensor_matrix(c->dtype, samples, tensor_count(&x->value) / samples);

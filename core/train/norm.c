@@ -82,7 +82,7 @@ pd_status norm_tiny_round_forward(train_context *c, tape_tensor *x, train_parame
 
 /* ---- mean over the plane ---- */
 
-/* The producer of x is a convolution with its ReLU folded in: one call gives the gradient behind the ReLU and that of
+/* The producer of x is a convolution with its ReLU folded in: one call gives the gradient after the ReLU and that of
  * the bias. */
 static bool takes_relu(const train_context *c, const tape_tensor *x) {
   const tape_node *from = x->producer;

@@ -5,7 +5,7 @@
 #include "linear.h"
 #include "norm.h"
 
-enum { LN = 0, PROJ = 2 }; /* behind the model's parameters */
+enum { LN = 0, PROJ = 2 }; /* after the model's parameters */
 
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed) {
   const pd_status status = norm_layer_build(c, all, seed, "ln.weight", "ln.bias", TINY_OPS_WIDTH);

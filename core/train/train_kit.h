@@ -38,7 +38,7 @@ const pd_train *train_kit_table(const train_kit *self);
 pd_status train_kit_keep(train_kit *self, const pd_batch *batch);
 
 /* The batch that the loader will hand out after the current one; NULL: not known yet. The next to_device() begins its
- * copy behind its own, so that it runs beside the step's work. `next` and its memory, which has to be page-locked, stay
+ * copy after its own, so that it runs beside the step's work. `next` and its memory, which has to be page-locked, stay
  * as they are until that batch is the current one or train_kit_forget_next(). */
 void train_kit_offer_next(train_kit *self, const pd_batch *next);
 /* Waits for such a copy, which will not be used. */

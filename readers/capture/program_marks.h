@@ -18,7 +18,7 @@ typedef struct program_marks {
 
 /* Without memory a mark is left out: then steps are found by what the launches repeat. */
 void program_marks_add(program_marks *self, int64_t ns, uint32_t thread);
-/* Gives the steps, of which the first has this number; returns the number of the one behind the last. */
+/* Gives the steps, of which the first has this number; returns the number of the one after the last. */
 uint64_t program_marks_give(program_marks *self, const pd_intake *intake, uint64_t number);
 void program_marks_free(program_marks *self);
 

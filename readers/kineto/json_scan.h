@@ -63,7 +63,7 @@ static inline const char *scan_quote(const char *at, const char *end) {
 #endif
 }
 
-/* `at` is behind the opening quote. The text is as it is in the file, escapes and all. */
+/* `at` is after the opening quote. The text is as it is in the file, escapes and all. */
 static inline const char *scan_string(const char *at, const char *end, scan_text *text, bool *cut) {
   text->at = at;
   for (;;) {

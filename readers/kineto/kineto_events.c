@@ -3,7 +3,7 @@
 
 /* ---- what is expected ---- */
 
-/* The bytes read behind `at` are those of the buffer's padding at most. */
+/* The bytes read after `at` are those of the buffer's padding at most. */
 static inline bool is_expected(const kineto_expected *self, const char *at, const char *end) {
   if (!self->bytes || (size_t)(end - at) < self->bytes) return false;
 #ifdef __SSE2__
@@ -28,7 +28,7 @@ static void expect(kineto_expected *self, const char *from, const char *to, unsi
   if (self->bytes) memcpy(self->text, from, bytes);
 }
 
-/* To the key of the next member, from behind the { or a value; a comma also before }, as some writers have it. */
+/* To the key of the next member, from after the { or a value; a comma also before }, as some writers have it. */
 static const char *next_key(const char *at, const char *end) {
   at = scan_blanks(at, end);
   return at < end && *at == ',' ? scan_blanks(at + 1, end) : at;
@@ -68,7 +68,7 @@ static const arg_key arg_keys[ARG_END] = {
     [ARG_DTYPE] = ARG_KEY("dtype"),
     [ARG_GROUP] = ARG_KEY("Process Group Ranks")};
 
-/* By length and the bytes at either end: the place of the key + 1, others behind it. */
+/* By length and the bytes at either end: the place of the key + 1, others after it. */
 enum { ARG_SLOTS = 128 };
 static uint8_t arg_slots[ARG_SLOTS];
 

@@ -116,7 +116,7 @@ static bool read_events(kineto_reader *self) {
 
 typedef enum member_end { MEMBER_DONE, MEMBER_EVENTS, MEMBER_CUT } member_end;
 
-/* A member of the file's object, at its key. MEMBER_EVENTS: the list of events follows, behind its [. */
+/* A member of the file's object, at its key. MEMBER_EVENTS: the list of events follows, after its [. */
 static member_end read_member(kineto_reader *self) {
   for (;;) {
     bool cut = false;
@@ -185,7 +185,7 @@ static void tell_oddities(const kineto_reader *self) {
                       (unsigned long long)self->input.offset + self->input.end);
 }
 
-/* What stands behind the last bracket is looked at all the same: damage shows only there. */
+/* What stands after the last bracket is looked at all the same: damage shows only there. */
 static void drain(kineto_reader *self) {
   do { go_to(self, end_of(self)); } while (input_more(&self->input));
 }

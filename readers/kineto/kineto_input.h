@@ -1,11 +1,11 @@
-/* The bytes of a trace file: plain, gzip (also several members one after the other, and with bytes behind the last that
+/* The bytes of a trace file: plain, gzip (also several members one after the other, and with bytes after the last that
  * belong to none), the first file of a .zip archive, or standard input. A window of them is in memory at a time. */
 #ifndef READERS_KINETO_KINETO_INPUT_H
 #define READERS_KINETO_KINETO_INPUT_H
 
 #include <pdhost/plugin.h>
 
-/* Bytes behind `end` that may be read, and are 0. */
+/* Bytes after `end` that may be read, and are 0. */
 enum { INPUT_PADDING = 64 };
 
 typedef struct input {
@@ -16,7 +16,7 @@ typedef struct input {
   /* Why the file ended early, in words, or NULL. */
   const char *broken;
   bool more_files;       /* of an archive: others follow the first */
-  uint64_t surplus;      /* bytes behind the last gzip member */
+  uint64_t surplus;      /* bytes after the last gzip member */
   uint64_t taken, bytes; /* read from the file, and its size; 0: not known */
   struct input_source *source;
 } input;
@@ -25,7 +25,7 @@ typedef struct input {
 pd_status input_open(input *self, const char *path);
 void input_close(input *self);
 
-/* More bytes behind `end`; data[begin] may move. False: there are none, or no memory (`broken` says so). */
+/* More bytes after `end`; data[begin] may move. False: there are none, or no memory (`broken` says so). */
 bool input_more(input *self);
 
 #endif

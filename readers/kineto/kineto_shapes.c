@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One [64, 3, 224, 224]; `at` is behind its [. Where it ends; NULL: it is no list of at most four numbers. */
+/* One [64, 3, 224, 224]; `at` is after its [. Where it ends; NULL: it is no list of at most four numbers. */
 static const char *take_shape(const char *at, const char *end, pd_shape *out) {
   memset(out, 0, sizeof *out);
   for (;;) {

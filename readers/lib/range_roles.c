@@ -13,7 +13,7 @@ static bool holds(const char *name, size_t length, const char *word) {
   return memmem(name, length, word, strlen(word)) != NULL;
 }
 
-/* For modules of Python and installed ones a profiler gives the path behind the folder that they were found in. Those
+/* For modules of Python and installed ones a profiler gives the path after the folder that they were found in. Those
  * of PyTorch begin with "torch/"; a module of Python itself then has no folder, so that those that run threads and
  * imports are named here. */
 static bool is_own_code(const char *name, size_t length) {

@@ -19,7 +19,7 @@ typedef struct nsys_rows {
 bool nsys_has_table(sqlite3 *file, const char *table);
 bool nsys_has_column(sqlite3 *file, const char *table, const char *column);
 
-/* `columns`: names, one blank between two. `where`: SQL behind WHERE with ?1 for `process`, used where the table has
+/* `columns`: names, one blank between two. `where`: SQL after WHERE with ?1 for `process`, used where the table has
  * the column `filter`; both may be NULL. False: there is no such table, or its first page is damaged (`damaged` is
  * set). To be closed where true. */
 bool nsys_rows_open(nsys_rows *self, sqlite3 *file, const char *table, const char *columns, const char *filter,

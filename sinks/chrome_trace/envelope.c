@@ -229,7 +229,7 @@ static void mark(event_writer *writer, const char *name, const char *pid, const 
   writer->events++;
 }
 
-/* The extent of this part: the window's where the part is its first or last, and what runs on behind it. */
+/* The extent of this part: the window's where the part is its first or last, and what runs on after it. */
 static void span(event_writer *writer) {
   const pd_trace *trace = writer->trace;
   const int64_t start_ns = writer->from_ns == INT64_MIN ? trace->start_ns : writer->from_ns;

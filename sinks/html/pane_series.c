@@ -39,7 +39,7 @@ static void draw(text_out *page, const curve *self) {
   page_markup(page, "\"/>");
 }
 
-/* Bytes have their unit in them; the others have theirs once, behind the last figure. */
+/* Bytes have their unit in them; the others have theirs once, after the last figure. */
 static void figure(char *text, size_t room, double value, const char *unit) {
   if (!strcmp(unit, "bytes"))
     pd_text_bytes(text, room, value);

@@ -119,7 +119,7 @@ static bool add_others(const builder *self) {
   return true;
 }
 
-/* What the system saw of the launching threads: a lane for each, behind the streams. */
+/* What the system saw of the launching threads: a lane for each, after the streams. */
 static bool add_states(const builder *self) {
   const uint32_t first = (uint32_t)(self->trace->threads.count + self->trace->streams.count);
   for (uint64_t i = 0; i < self->trace->states.count; i++) {

@@ -64,7 +64,7 @@ static inline char *digits_us(char *at, int64_t ns) {
 /* Six decimals, rounded; for 0 <= value < 1e12, else as digits_double. */
 char *digits_fixed6(char *at, double value);
 
-/* Up to twelve decimals, rounded, without zeros behind: finer than any float; for 0 <= value < 1e6, else as
+/* Up to twelve decimals, rounded, without zeros after: finer than any float; for 0 <= value < 1e6, else as
  * digits_double. */
 char *digits_fixed12(char *at, double value);
 

@@ -20,7 +20,7 @@ static size_t whole_clauses(const char *string, size_t columns) {
   return found;
 }
 
-/* The note behind the folder of the file that it begins with; NULL: it begins with no file. */
+/* The note after the folder of the file that it begins with; NULL: it begins with no file. */
 static const char *file_note(const char *string) {
   const char *end = strstr(string, ": "), *name = string;
   const size_t bytes = end ? (size_t)(end - string) : 0;

@@ -237,7 +237,7 @@ static void add_section(text *out, const text *section) {
   text_add(out, "\n");
 }
 
-/* How many rows a table may have where `left` lines are, with its heading and the line behind it; none is less than
+/* How many rows a table may have where `left` lines are, with its heading and the line after it; none is less than
  * two. */
 static uint32_t rows_in(size_t left) {
   return left < 4 ? 0 : left - 2 > REPORT_ROWS ? REPORT_ROWS : (uint32_t)left - 2;

@@ -55,7 +55,7 @@ static void styled(text *self, const char *on, const char *string) {
 }
 
 void text_bold(text *self, const char *string) { styled(self, "\033[1m", string); }
-/* Bytes of the word at `string`; a figure and the unit behind it are one. */
+/* Bytes of the word at `string`; a figure and the unit after it are one. */
 static size_t word_bytes(const char *string) {
   static const char *const units[] = {"ns", "us", "ms", "s", "%", "B", "KiB", "MiB", "GiB", "TiB"};
   const size_t length = strcspn(string, " \n");

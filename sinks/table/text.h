@@ -21,7 +21,7 @@ void text_add_cut(text *self, const char *string, size_t columns);
 void text_repeat(text *self, char c, size_t count);
 /* `string` in bold or faint where `colour` is on. */
 void text_bold(text *self, const char *string);
-/* Words of `string`, a figure with its unit as one, in lines of at most `columns`, each behind `indent` blanks. */
+/* Words of `string`, a figure with its unit as one, in lines of at most `columns`, each after `indent` blanks. */
 void text_wrap(text *self, const char *string, size_t columns, size_t indent);
 /* `value` at the right of `columns`, a blank before it, with the decimals that its size and the room allow. */
 void text_figure(text *self, double value, size_t columns);

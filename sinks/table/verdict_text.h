@@ -13,7 +13,7 @@ void verdict_block(text *out, const pd_table *table, size_t columns);
 /* The first sentence alone, within `columns`: without what it explains where that does not fit. No line break. */
 void verdict_line(text *out, const pd_table *table, size_t columns);
 /* A command in lines of `columns` that can be pasted: broken between words with a backslash. The first line begins
- * behind `indent` columns that are there already. */
+ * after `indent` columns that are there already. */
 void verdict_command(text *out, const char *command, size_t columns, size_t indent);
 
 #endif

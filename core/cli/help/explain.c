@@ -46,7 +46,7 @@ static bool is_key(const char *name, const char *key) {
   return !*name && !*key;
 }
 
-/* Without what is in brackets behind it: "Share (%)", "Step now (ms)". */
+/* Without what is in brackets after it: "Share (%)", "Step now (ms)". */
 static size_t without_unit(const char *heading) {
   const char *unit = strstr(heading, " (");
   return unit && unit > heading ? (size_t)(unit - heading) : strlen(heading);

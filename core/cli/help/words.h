@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints what `word` means in each place that has it, any case; behind `before` other explanations. How many. */
+/* Prints what `word` means in each place that has it, any case; after `before` other explanations. How many. */
 uint32_t words_print(const char *word, uint32_t before);
 /* A word that is made of another: "ledger/compute_us" and "compute" are ledger_compute, "summary/coverage" is coverage.
  * The name of a metric or a word, or `word` itself; `room` bytes of `text` hold it. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { TOP_NAME_WIDTH = 18 }; /* what the figures of all lines stand behind */
+enum { TOP_NAME_WIDTH = 18 }; /* what the figures of all lines stand after */
 
 /* Shares of devices are there only where a device worked. */
 void top_shares_print(const record_live_second *of, FILE *out);

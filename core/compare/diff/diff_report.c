@@ -31,7 +31,7 @@ static const char *number(double value, bool with_sign, char text[32]) {
 static const char *ms(double ns, char text[32]) { return number(1e-6 * ns, false, text); }
 static const char *ms_change(double ns, char text[32]) { return number(1e-6 * ns, true, text); }
 
-/* So much of the text as fits, its end marked; blanks behind it. */
+/* So much of the text as fits, its end marked; blanks after it. */
 static void print_name(const char *text, int indent, int width) {
   char shown[NAME_BYTES];
   visible_copy(shown, sizeof shown, text);

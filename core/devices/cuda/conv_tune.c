@@ -148,7 +148,7 @@ static pd_status gather(pd_device *device, const conv_key *key, conv_plan **plan
     half.w_dtype = key->x_dtype;
     status = conv_candidates(device, &half, CONV_PLAIN, compile, plans, each, count);
     for (int i = 0; i < *count; i++) {
-      /* The half gradient lies behind the engine's own workspace. */
+      /* The half gradient lies after the engine's own workspace. */
       plans[i]->narrow = true;
       plans[i]->workspace = (plans[i]->workspace + 255) / 256 * 256 + weight_bytes(key);
     }

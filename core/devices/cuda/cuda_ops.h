@@ -54,7 +54,7 @@ pd_status cuda_op_conv2d_relu_backward_weight(pd_device *device, pd_stream *stre
                                               const pd_tensor *x, const pd_conv2d *conv);
 pd_status cuda_op_bias_forward(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                                const pd_tensor *bias);
-/* bias_forward with ReLU behind it in the same pass, where a convolution cannot take it. */
+/* bias_forward with ReLU after it in the same pass, where a convolution cannot take it. */
 pd_status cuda_op_bias_relu(pd_device *device, pd_stream *stream, const pd_tensor *y, const pd_tensor *x,
                             const pd_tensor *bias, bool relu);
 pd_status cuda_op_bias_backward(pd_device *device, pd_stream *stream, const pd_tensor *db, const pd_tensor *dy,

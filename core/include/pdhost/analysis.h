@@ -70,7 +70,7 @@ typedef struct pd_table {
   pd_array rows;              /* of pd_table_row */
   const pd_table_row *footer; /* or NULL: totals, under the same columns; first cell is their label */
   /* For every cell the significant digits that its spread supports, 0: no spread is known.
-   * Row by row, column_count each, the footer's behind the last row; NULL: all 0. Only text shows them. */
+   * Row by row, column_count each, the footer's after the last row; NULL: all 0. Only text shows them. */
   const uint8_t *digits;
 } pd_table;
 
@@ -114,7 +114,7 @@ typedef struct pd_analysis {
   const pd_metric *const *(*metrics)(const struct pd_analysis *analysis, uint64_t *count);
   /* The tables of the whole run, from the steps of `summary` alone, so that they are there without a trace
    * too; a summary without steps gives them without figures. At the end of a run of several ranks, rank 0 has tables of
-   * what all ranks did together behind them. Owned by the host until close of the last sink has
+   * what all ranks did together after them. Owned by the host until close of the last sink has
    * returned. NULL on no memory. [loop thread] */
   const pd_table_set *(*run_tables)(const struct pd_analysis *analysis, const struct pd_run *run,
                                     const struct pd_summary *summary);

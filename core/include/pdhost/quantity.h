@@ -1,5 +1,5 @@
 /*
- * Figures as pdhost prints them in sentences and short tables: three significant digits, and a unit behind them. Times
+ * Figures as pdhost prints them in sentences and short tables: three significant digits, and a unit after them. Times
  * are ns, us, ms or s, whichever gives 1 to 999; bytes are B, KiB, MiB, GiB or TiB, powers of 1024; shares have one
  * decimal. [any thread]
  */

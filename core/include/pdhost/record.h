@@ -102,7 +102,7 @@ typedef struct pd_activity {
   } u;
 } pd_activity;
 
-/* A device record may begin this much before its call, since the two clocks disagree: the trace moves it behind the
+/* A device record may begin this much before its call, since the two clocks disagree: the trace moves it after the
  * call. A record that begins even earlier is implausible, and left out. CUPTI's map of the two clocks was off by up to
  * 11.5 us on H200s; this is some four times that. */
 enum { PD_EARLY_NS = 50000 };

@@ -100,7 +100,7 @@ static pd_status give_steps(const import_reader *self, const char *name, pd_trac
   return status;
 }
 
-/* What lies behind the last step that is wanted belongs to none. */
+/* What lies after the last step that is wanted belongs to none. */
 static pd_status take_first(const import_reader *self, uint64_t wanted, pd_trace *trace) {
   const uint64_t count = trace->steps.count;
   if (count <= wanted) return PD_OK;

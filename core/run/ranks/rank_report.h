@@ -18,7 +18,7 @@ const rank_figures *rank_report_late(const rank_summary *self);
 /* What to do about it, in words. NULL: there is nothing to do, or nothing is known. */
 const char *rank_report_helps(const rank_summary *self);
 
-/* On standard output, at most 80 columns: the verdict's sentence and what helps, and the figures of each rank behind
+/* On standard output, at most 80 columns: the verdict's sentence and what helps, and the figures of each rank after
  * it. */
 void rank_report_head(const rank_summary *self);
 void rank_report_figures(const rank_summary *self);

@@ -184,7 +184,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* What the host needs for a step, by the step in the middle: the last one of a loop that runs ahead of its device holds
- * what the device does behind them all. */
+ * what the device does after them all. */
 static bool host_need(const rank_side *side, const intervals *held, double *out) {
   double *all = calloc((size_t)side->step_count + 1, sizeof *all);
   if (!all) return false;

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The number behind `key` in a file of lines "KEY NUMBER"; with an empty key the first number of the file. UINT64_MAX:
+/* The number after `key` in a file of lines "KEY NUMBER"; with an empty key the first number of the file. UINT64_MAX:
  * there is none, or it says "max". */
 static uint64_t number_in(const char *path, const char *key) {
   char line[256];

@@ -162,7 +162,7 @@ cupti_buffer *cupti_buffers_following(cupti_buffers *self, const cupti_buffer *b
 }
 
 void cupti_buffers_release(cupti_buffers *self, cupti_buffer *buffer) {
-  /* All of it: CUPTI may have written behind the valid part, and relies on zeroes. */
+  /* All of it: CUPTI may have written after the valid part, and relies on zeroes. */
   memset(atomic_load_explicit(&buffer->data, memory_order_relaxed), 0, buffer->bytes);
   push_free(self, buffer);
 }

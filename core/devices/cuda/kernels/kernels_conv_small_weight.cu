@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(weight_threads, 2)
           v[i] = load_raw<Y, width>(dy + from);
           if (mask) m[i] = load_raw<Y, width>(mask + from);
         } else {
-          /* A pack may end in the next image, whose pixels lie behind the other channels of this one. */
+          /* A pack may end in the next image, whose pixels lie after the other channels of this one. */
           for (uint32_t k = 0; k < width && q + k < total; k++) {
             const int64_t skip = rest + k < plane ? 0 : (p.out_channels - 1) * (int64_t)plane * ((rest + k) / plane);
             v[i].v[k] = dy[from + k + skip];
