@@ -110,7 +110,7 @@ class Twin(Case):
             if device == "costly" and verdict["verdict_cause"] != "withheld":  # a busy machine's steps may differ too much
                 self.assertIn("; recording adds ", verdict["verdict_evidence"])
         self.assertGreater(added_ns["costly"], 0.95 * COSTLY_NS * window["steps"][0]["launches"])
-        self.assertLess(added_ns["null"], COSTLY_NS)
+        self.assertLess(added_ns["null"], COSTLY_NS * window["steps"][0]["launches"] / 4)
 
     def test_cut_short_it_is_a_window_still(self):
         for last in (6, 9, 12):
