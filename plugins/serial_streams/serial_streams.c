@@ -156,7 +156,8 @@ static pd_status step(void *state_, const pd_step *at) {
   const bool serial = s->opt->serial && pd_step_injects(at);
   pd_truth_asked(s->truth, s->opt->serial ? s->opt->inject_us : 0, 0);
   if (s->measures) correct(s);
-  ask_for(s, pd_kit_amount(at, s->opt->inject_us));
+  /* Side by side the work makes no step longer, so that no amount of it is what a share asks for. */
+  ask_for(s, s->opt->serial ? pd_kit_amount(at, s->opt->inject_us) : s->opt->inject_us);
   pd_status status = all_side_work(s, serial);
   s->measures = status == PD_OK && serial;
   if (status == PD_OK && serial) status = join(s);

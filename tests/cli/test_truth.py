@@ -125,6 +125,12 @@ class Truth(Case):
             truth = self.truth(scenario, "-o", "scenario.inject_us=2000", "-o", f"scenario.{cure}")
             self.assertEqual((truth["asked_us_per_step"], truth["effect"], truth["count_per_step"]), (None, None, 0))
 
+    def test_a_share_of_what_makes_no_step_longer(self):
+        """The search for it ends, and leaves the work as it is."""
+        truth = self.truth("serial_streams", "-o", "scenario.serial=false", "-o", "scenario.inject_share=0.3", "-o", "truth.block=1")
+        self.assertLess(truth["effect"]["control_step_us"], 1e6)
+        self.assertLess(truth["measured_us_per_step"], 1e6)
+
     def test_a_time_or_a_share_but_not_both(self):
         code, _, err = self.run_small("--scenario", "sync", "-o", "scenario.inject_us=10", "-o",
                                       "scenario.inject_share=0.1")
