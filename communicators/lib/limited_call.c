@@ -39,12 +39,16 @@ static void *call(void *user) {
 
 static calling *begin(const limited_call *how, void *work) {
   calling *self = calloc(1, sizeof *self);
+  pthread_condattr_t clock;
   pthread_t thread;
   if (!self) return NULL;
   self->how = *how;
   self->work = work;
   pthread_mutex_init(&self->lock, NULL);
-  pthread_cond_init(&self->changed, NULL);
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* a step of the system's clock would make a look last */
+  pthread_cond_init(&self->changed, &clock);
+  pthread_condattr_destroy(&clock);
   if (pthread_create(&thread, NULL, call, self) != 0) {
     release(self);
     return NULL;
@@ -59,7 +63,7 @@ limited_call_end limited_call_make(const limited_call *how, void *work) {
   if (!self) return LIMITED_CALL_NO_THREAD;
   pthread_mutex_lock(&self->lock);
   while (!self->ended && !(how->gives_up && how->gives_up(how->asked)) && pd_monotonic_ns() < until_ns) {
-    const struct timespec look = pd_clock_after(CLOCK_REALTIME, LOOK_NS);
+    const struct timespec look = pd_clock_after(CLOCK_MONOTONIC, LOOK_NS);
     (void)pthread_cond_timedwait(&self->changed, &self->lock, &look);
   }
   const bool ended = self->ended;

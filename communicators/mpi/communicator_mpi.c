@@ -133,13 +133,13 @@ static pd_status all_reduce(pd_communicator *self, pd_stream *stream, float *dat
 
 /* ---- life ---- */
 
-/* MPI begins and ends once in a process. */
 typedef struct beginning {
   int code, level;
   const char *what; /* that failed */
   MPI_Comm streams;
 } beginning;
 
+/* MPI begins and ends once in a process. */
 static void begin(void *work) {
   beginning *self = work;
   int begun = 0;

@@ -64,21 +64,6 @@ static void mark_path(const rank_deal *self, const char *folder, uint32_t rank, 
   (void)snprintf(path, PATH_MAX, "%s/dealt/%s.%u", folder, self->job, rank);
 }
 
-/* Ranks of one launch begin within this many seconds. */
-enum { BEGIN_APART_S = 60 };
-
-void rank_deal_begin(const rank_deal *self, const char *folder) {
-  char path[PATH_MAX];
-  struct stat about;
-  if (self->is_array || self->count < 2) return;
-  mark_path(self, folder, self->rank, path);
-  (void)unlink(path);
-  for (uint32_t i = 1; self->rank == 0 && i < self->count; i++) {
-    mark_path(self, folder, i, path);
-    if (stat(path, &about) == 0 && about.st_mtim.tv_sec < time(NULL) - BEGIN_APART_S) (void)unlink(path);
-  }
-}
-
 static bool leave_mark(const rank_deal *self, const char *folder) {
   char path[PATH_MAX], *temporary = NULL, why[512];
   (void)snprintf(path, sizeof path, "%s/dealt", folder);
@@ -91,8 +76,25 @@ static bool leave_mark(const rank_deal *self, const char *folder) {
   return out && files_end_stream(out, true, path, temporary);
 }
 
+/* Ranks of one launch begin within this many seconds. */
+#define BEGIN_APART_NS INT64_C(60000000000)
+
 static int64_t changed_ns(const struct stat *of) {
   return of->st_mtim.tv_sec * INT64_C(1000000000) + of->st_mtim.tv_nsec;
+}
+
+/* The age of marks is that by the clock of their file system: a mark of rank 0's own says what it is now. */
+void rank_deal_begin(const rank_deal *self, const char *folder) {
+  char path[PATH_MAX];
+  struct stat now, about;
+  if (self->is_array || self->count < 2) return;
+  mark_path(self, folder, self->rank, path);
+  const bool is_known = self->rank == 0 && leave_mark(self, folder) && stat(path, &now) == 0;
+  (void)unlink(path);
+  for (uint32_t i = 1; is_known && i < self->count; i++) {
+    mark_path(self, folder, i, path);
+    if (stat(path, &about) == 0 && changed_ns(&about) < changed_ns(&now) - BEGIN_APART_NS) (void)unlink(path);
+  }
 }
 
 /* When the folder, or what lies in it, was changed last, by the clock of its file system. */

@@ -221,7 +221,19 @@ void rank_group_close(void) {
   own = NULL;
 }
 
-static int meet(rank_group *self, int code, uint32_t *first);
+static int fail(rank_group *self) { return service_host_report(self->host.host, PD_IO, "ranks", CODE_SCENARIO); }
+
+/* `first`: the first rank that failed. */
+static int meet(rank_group *self, int code, uint32_t *first) {
+  const int32_t word = code;
+  int32_t *words = calloc(self->launch.count, sizeof *words);
+  if (!words) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
+  if (gather(&self->table, &word, sizeof word, words) != PD_OK && code == CODE_DONE) code = fail(self);
+  for (*first = 0; *first < self->launch.count && words[*first] == CODE_DONE; ++*first) {}
+  if (code == CODE_DONE && *first < self->launch.count) code = words[*first];
+  free(words);
+  return code;
+}
 
 int rank_group_open_device(rank_group *self, config *settings, const services *all) {
   static error err; /* large; the loop thread's alone */
@@ -235,8 +247,9 @@ int rank_group_open_device(rank_group *self, config *settings, const services *a
   /* Each rank has to have it before one joins: those that join wait for all. */
   const int code = meet(self, load_member(settings, "nccl", &loaded, &err), &first);
   if (err.count && first == self->launch.rank) error_print(&err);
+  if (code != CODE_DONE) return code;
   rank_watch_count(self->watch); /* joining waits for all ranks, as a collective does */
-  return code == CODE_DONE ? open_member(self, loaded, &self->device) : code;
+  return open_member(self, loaded, &self->device);
 }
 
 void rank_group_leave_device(rank_group *self, const pd_device *device) {
@@ -254,20 +267,6 @@ typedef struct rank_word {
   int32_t code;
   uint32_t reserved;
 } rank_word;
-
-static int fail(rank_group *self) { return service_host_report(self->host.host, PD_IO, "ranks", CODE_SCENARIO); }
-
-/* `first`: the first rank that failed. */
-static int meet(rank_group *self, int code, uint32_t *first) {
-  const int32_t word = code;
-  int32_t *words = calloc(self->launch.count, sizeof *words);
-  if (!words) return service_host_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
-  if (gather(&self->table, &word, sizeof word, words) != PD_OK && code == CODE_DONE) code = fail(self);
-  for (*first = 0; *first < self->launch.count && words[*first] == CODE_DONE; ++*first) {}
-  if (code == CODE_DONE && *first < self->launch.count) code = words[*first];
-  free(words);
-  return code;
-}
 
 int rank_group_meet(rank_group *self, int code) {
   uint32_t first = 0;

@@ -28,7 +28,7 @@ typedef struct view {
 /* Something of the room by its address there; NULL: it does not lie in it. */
 static const void *reach(const view *self, const void *there, uint64_t bytes) {
   const uintptr_t address = (uintptr_t)there;
-  if (address < self->at || address - self->at > self->bytes - bytes) return NULL;
+  if (bytes > self->bytes || address < self->at || address - self->at > self->bytes - bytes) return NULL;
   if (address % _Alignof(max_align_t)) return NULL;
   return self->base + (address - self->at);
 }
@@ -134,7 +134,8 @@ static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
 static bool sort_rows(room_look *self) {
   uint32_t *order = malloc((2 * self->count + 1) * sizeof *order);
   pd_activity *sorted = malloc((self->count + 1) * sizeof *sorted);
-  if (order && sorted && self->count <= UINT32_MAX) {
+  const bool ok = order && sorted && self->count <= UINT32_MAX;
+  if (ok) {
     for (uint32_t i = 0; i < self->count; i++) order[i] = i;
     sort_runs(order, order + self->count, self->count, starts_after, self->rows);
     for (uint64_t i = 0; i < self->count; i++) sorted[i] = self->rows[order[i]];
@@ -145,7 +146,7 @@ static bool sort_rows(room_look *self) {
   }
   free(order);
   free(sorted);
-  return order != NULL;
+  return ok;
 }
 
 static room_look_state take(view *self, const trace_room *room) {
