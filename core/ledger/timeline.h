@@ -153,6 +153,8 @@ void timeline_waiter_work(const timeline *self, timeline_waiter *waiter, const t
  * ran out of work; merged, the long ones. Nothing where waits are marked, or where nothing was seen. false on no
  * memory. */
 bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from, int64_t to, int64_t then);
+/* Whether the lane's threads make the batch by operations in a piece of input, as a loader without workers does. */
+bool timeline_makes_batch(const timeline *self, uint16_t lane, int64_t from, int64_t to);
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);
@@ -165,7 +167,7 @@ void timeline_observed(const timeline *of, int64_t *bounds);
 bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share);
 /* Where the recorder's cost lies, in all steps. */
 typedef struct timeline_launching {
-  double ns;                /* host time of launching */
+  double ns;                /* host time of launching, and of making batches */
   double operations, calls; /* that were recorded */
   double launches;          /* calls with device records */
   /* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is

@@ -147,13 +147,14 @@ static bool is_scaled(replay_owners owner, bool quiet, timeline_kind kind) {
 
 static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners owner) {
   if (to <= from) return true;
-  return add_item(self,
-                  (replay_item){.duration_ns = to - from,
-                                .begin_ns = from,
-                                .wait = REPLAY_NONE,
-                                .step = self->step,
-                                .owner = (uint16_t)owner,
-                                .flags = (uint16_t)(REPLAY_QUIET | (is_scaled(owner, true, 0) ? REPLAY_SCALED : 0))});
+  const bool shorter = is_scaled(owner, true, 0) ||
+                       (owner == REPLAY_INPUT && timeline_makes_batch(self->timeline, self->lane, from, to));
+  return add_item(self, (replay_item){.duration_ns = to - from,
+                                      .begin_ns = from,
+                                      .wait = REPLAY_NONE,
+                                      .step = self->step,
+                                      .owner = (uint16_t)owner,
+                                      .flags = (uint16_t)(REPLAY_QUIET | (shorter ? REPLAY_SCALED : 0))});
 }
 
 /* Whether the next launch after `at` copies from the host. */

@@ -48,8 +48,11 @@ static double nested_quartile(const timeline *of, const uint32_t *operations, ui
 
 bool timeline_count_launching(const timeline *of, timeline_launching *out) {
   *out = (timeline_launching){.calls = of->call_count};
-  for (uint64_t i = 0; i < of->item_count; i++)
-    if (of->items[i].owner == REPLAY_LAUNCH) out->ns += (double)of->items[i].duration_ns;
+  for (uint64_t i = 0; i < of->item_count; i++) {
+    const replay_item *item = &of->items[i];
+    const bool makes_batch = item->owner == REPLAY_INPUT && (item->flags & REPLAY_SCALED);
+    if (item->owner == REPLAY_LAUNCH || makes_batch) out->ns += (double)item->duration_ns;
+  }
   for (uint32_t c = 0; c < of->call_count; c++) out->launches += of->calls[c].record_count > 0;
   uint32_t *operations = malloc((of->facts->range_count + 1) * sizeof *operations);
   uint64_t count = 0;

@@ -37,6 +37,37 @@ PD_TEST(gains, never_more_than_half_of_the_launching_is_the_recorders) {
   cr_assert_float_eq(added_by_recording(4000), 0.5 * STEP_NS, 0.02 * STEP_NS);
 }
 
+/* Half of a step waits for a batch, during which there are `operations` of 8 us, the other half is ten operations of
+ * 10 us, each of which launches. Every operation has one in it that begins 400 ns later. */
+static gains half_for_input(int64_t operations) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = add_step(&rig, s);
+    fake_range(rig.fake, PD_RANGE_DATALOADER, "DataLoader", rig.thread, at, at + STEP_NS / 2);
+    for (int64_t i = 0; i < operations + 10; i++) {
+      const int64_t from = i < operations ? at + i * 8000 : at + STEP_NS / 2 + (i - operations) * 10000;
+      fake_range(rig.fake, PD_RANGE_OP, "aten::mul", rig.thread, from, from + 7500);
+      fake_range(rig.fake, PD_RANGE_OP, "aten::to", rig.thread, from + 400, from + 7000);
+      if (i >= operations) launch(&rig, rig.main, from + 5000, from + 7000, from + 8000);
+    }
+  }
+  judge(&rig, PD_FACT_OPERATIONS | PD_FACT_INPUT, &out);
+  return out;
+}
+
+PD_TEST(gains, recording_lengthens_batches_that_the_loop_makes_itself) {
+  const gains made = half_for_input(12), waited = half_for_input(2);
+  /* 44 operations and 10 launches cost 52 us, of 200 us that they lie in: a batch is made in 74 us of 148. */
+  const double added = (44 * GAINS_OPERATION_NESTED + 10 * GAINS_LAUNCH_NESTED) * 400;
+  const double keep = 1 - added / STEP_NS;
+  cr_assert_float_eq(made.step_ns, keep * STEP_NS, 0.02 * STEP_NS);
+  cr_assert_float_eq(made.causes[VERDICT_input_bound].gain, 0.5, 0.02);
+  /* A wait for workers is as long without the recorder. */
+  cr_assert_float_eq(waited.causes[VERDICT_input_bound].gain * waited.step_ns, STEP_NS / 2.0, 0.02 * STEP_NS);
+}
+
 /* Ten launches a step, one every 20 us, each with a kernel of 14 us behind it. Recording costs 4 us of each launch. */
 static void launches_of_20_us(gains_rig *rig, gains *out) {
   begin(rig);
@@ -66,7 +97,6 @@ PD_TEST(gains, reach_to_what_half_and_one_and_a_half_of_the_recorders_cost_would
   cr_assert_eq(out.close, VERDICT_none);
 }
 
-/* Ten launches a step that each take all of 20 us. */
 /* Nine reads a step, of which each takes 10 us beside its waiting for a kernel of 10 us: half of that is the
  * recorder's. */
 PD_TEST(gains, what_recording_adds_to_blocking_calls_is_left_out) {
@@ -89,6 +119,7 @@ PD_TEST(gains, what_recording_adds_to_blocking_calls_is_left_out) {
   cr_assert_eq(out.cause, VERDICT_forced_sync);
 }
 
+/* Ten launches a step that each take all of 20 us. */
 static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofiled_ns, const pd_twin *twin) {
   begin(rig);
   rig->unprofiled_step_ns = unprofiled_ns;
