@@ -91,7 +91,7 @@ class Misdeeds(Case):
         """As by Ctrl-Z; the supervisor goes on first, and sees a step that is older than the limit."""
         process = subprocess.Popen([PDHOST, *BASE, "--scenario", "control", "-q", "-o", "schedule.repeat=1", "-o",
                                     "schedule.active=1000000", "-o", "profile.timer_only=true", "-o", "run.step_timeout=2s", "-o",
-                                    "data.dataset_size=100000000"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                    "data.dataset_size=4000000"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         worker = worker_of(process.pid)
         until = time.monotonic() + 30
         while "Device memory" not in self.run_pdhost("top", "--once", str(worker), watch=False)[1]:

@@ -82,7 +82,7 @@ class Endings(RankCase):
 
     def test_all_processes_are_stopped_for_longer_than_the_limit(self):
         """As by Ctrl-Z, or by Slurm's suspend: they go on."""
-        process = self.start_ranks(2, "-q", "-o", "schedule.active=400", "-o", "run.rank_timeout=2s")
+        process = self.start_ranks(2, "-q", "-o", "schedule.active=400", "--batch_size", "4", "--image_size", "16", "-o", "run.rank_timeout=2s")
         self.worker(process, 1)
         everything = descendants(process.pid)
         for number, pause in ((signal.SIGSTOP, 5), (signal.SIGCONT, 0)):
@@ -121,7 +121,7 @@ class Endings(RankCase):
         code, out, lines = self.run_command(["mpirun", "--oversubscribe", "-n", "2", PDHOST, "--scenario", scenario, "--device", "cpu",
                                              "--batch_size", "4", "--image_size", "16", "-q", "-o", "schedule.active=1000000", "-o",
                                              "scenario.fail_step=50", "-o", "scenario.fail_rank=1", "-o", "run.rank_timeout=2s",
-                                             "-o", "data.dataset_size=100000000"])
+                                             "-o", "data.dataset_size=4000000"])
         self.assertEqual(code, 5, out)
         why = "rank 1: scenario fault: step 50: asked to fail here"
         self.assertEqual(sorted(lines), [f"pdhost: error: rank 0: {why}; the run ends on all ranks [PDH-0500]",

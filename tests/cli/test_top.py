@@ -39,7 +39,7 @@ class Top(Case):
 
     def test_the_device_of_an_open_window(self):
         run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=0", "-o", "schedule.active=100000",
-                         "-o", "data.dataset_size=100000000", watch=False)
+                         "-o", "data.dataset_size=4000000", watch=False)
         until = time.monotonic() + 60
         out = ""
         while not re.search(r"  kernels +[1-9]", out):
