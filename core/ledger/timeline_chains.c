@@ -1,6 +1,6 @@
 /* See timeline.h: chains of kernels that hand over from stream to stream. A hop is a kernel after an event of a kernel
  * of another stream, both with nothing beside them on the device. What the thread launches next on that stream, up to
- * its next event, belongs to the hop. The stream with the most work stays when a chain is removed. */
+ * its next event, belongs to the hop. The stream with the most other work stays when a chain is removed. */
 #include "timeline.h"
 
 #include "trace/sort.h"
@@ -46,26 +46,27 @@ static bool *find_lone(const timeline *self) {
   return lone;
 }
 
-/* The stream whose kernels take most; PD_NONE: there are no two. */
+/* The stream whose kernels outside chains take most, of equal ones that whose kernels take most; PD_NONE: there are no
+ * two. False on no memory. */
 static bool main_stream(const timeline *self, uint32_t *out) {
   const uint64_t streams = self->facts->trace->streams.count;
-  int64_t *busy = calloc(streams + 1, sizeof *busy), most = -1;
-  uint32_t used = 0;
-  if (!busy) return false;
-  for (uint32_t i = 0; i < self->record_count; i++) {
+  int64_t *all = calloc(streams + 1, sizeof *all), *outside = calloc(streams + 1, sizeof *outside);
+  const bool ok = all && outside;
+  uint32_t used = 0, best = PD_NONE;
+  for (uint32_t i = 0; ok && i < self->record_count; i++) {
     const timeline_record *record = &self->records[i];
     if (record->kind != PD_ACTIVITY_KERNEL) continue;
-    used += !busy[record->stream];
-    busy[record->stream] += record->end_ns - record->start_ns + 1;
+    const int64_t length = record->end_ns - record->start_ns + 1;
+    used += !all[record->stream];
+    all[record->stream] += length;
+    if (!record->in_chain) outside[record->stream] += length;
   }
-  *out = PD_NONE;
-  for (uint32_t s = 0; used > 1 && s < streams; s++) {
-    if (busy[s] <= most) continue;
-    most = busy[s];
-    *out = s;
-  }
-  free(busy);
-  return true;
+  for (uint32_t s = 0; used > 1 && s < streams; s++)
+    if (best == PD_NONE || outside[s] > outside[best] || (outside[s] == outside[best] && all[s] > all[best])) best = s;
+  *out = best;
+  free(all);
+  free(outside);
+  return ok;
 }
 
 static bool is_beside(const int64_t *all, const int64_t *alone, uint32_t stream, uint32_t main) {
@@ -187,6 +188,7 @@ bool timeline_find_chains(timeline *self) {
   const bool ok = (self->has_operations || keep_library_waits(self, main, lone)) && mark_hops(self, lone, &hops);
   free(lone);
   if (!ok) return false;
+  if (!main_stream(self, &main)) return false;
   self->hops = (double)hops / (double)self->step_count;
   if (self->hops < HOPS_LEAST) {
     for (uint32_t i = 0; i < self->record_count; i++) self->records[i].in_chain = false;
