@@ -42,6 +42,31 @@ PD_TEST(table, quick_stats_have_the_names_of_the_script_and_say_what_they_are_of
   end(&test);
 }
 
+/* What `--full` shows of the joules; there is no line of what nobody counted. */
+PD_TEST(table, quick_stats_have_the_energy_per_step_and_sample) {
+  pd_summary summary = *fake_summary();
+  table_test test = {0};
+  cr_assert_null(strstr(text_of(&test, SETTINGS("views=run")), "energy"));
+  end(&test);
+  summary.energy_j = 250;
+  summary.energy_j_per_step = 50;
+  summary.energy_j_per_sample = 12.5;
+  summary.processor_energy_j = 100;
+  summary.processor_energy_j_per_step = 20;
+  summary.processor_energy_j_per_sample = 5.25;
+  test = (table_test){0};
+  start(&test, SETTINGS("views=run", "width=100"), false);
+  cr_assert_eq(sink_run_steps(&test.run), PD_OK);
+  send_window(&test, 0, 2);
+  cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK, "%s", test.run.host.message);
+  const char *text = sink_run_file(&test.run, "-")->data;
+  static const char *const lines[] = {
+      "\n  energy                  50 J per step, 12.5 J per sample, of the whole GPU, by NVML's counter\n",
+      "\n  processors' energy      20 J per step, 5.25 J per sample, of the processors, by powercap\n"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) cr_assert_not_null(strstr(text, lines[i]), "%s", text);
+  end(&test);
+}
+
 /* ---- the short report -------------------------------------------------------------------------------------- */
 
 static size_t lines_of(const char *text) {
