@@ -294,20 +294,86 @@ with open(os.path.join(keys["run.trace_dir"], "truth", "truth.json"), "w", encod
         with open(os.path.join(self.folder, "dials.json"), encoding="utf-8") as file:
             self.assertEqual([row["median_percent"] for row in json.load(file)["rows"]], [-1, 9, -1, -1])
 
-    def test_figures_of_several_ranks_and_of_dials(self):
-        self.file("out/ranks.txt", "bus bandwidth, 83.7 MB             ok      276.1 GB/s, plain loop 272.3 (307 us), +1.4 %\n"
-                                   "runs of known cause                FAILED  21 of 28 runs are right\n")
-        self.file("out/series.log", "ok     GPU NVLink sent 43.4 GB/s, all-reduces 43.2 GB/s\n")
-        self.file("out/dials.json", json.dumps({"rows": [{"scenario": name, "median_percent": median} for name, median in
-                                                         (("sync", 1.5), ("sync", -2.5), ("slow_clock", None))]}))
+    def figures(self):
+        """What scripts/figures makes of the folder out, by name."""
         done = self.run_it(sys.executable, "-B", os.path.join(ROOT, "scripts/figures"), "gpu", os.path.join(self.folder, "out"),
                            os.path.join(self.folder, "figures.json"))
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(os.path.join(self.folder, "figures.json"), encoding="utf-8") as file:
-            rows = {row["what"]: row["value"] for row in json.load(file)["figures"]}
-        self.assertEqual(rows["runs of known cause right, 28"], 75)
-        self.assertEqual(rows["largest median error of 2 dials of 2 scenarios"], 2.5)
-        self.assertAlmostEqual(rows["NVLink, sent in the series to the bytes of the all-reduces"], 43.4 / 43.2)
+            return {row["what"]: (row["value"], row["goal"]) for row in json.load(file)["figures"]}
+
+    def test_figures_of_several_ranks(self):
+        self.file("out/ranks.txt", "bus bandwidth, 83.7 MB             ok      276.1 GB/s, plain loop 272.3 (307 us), +1.4 %\n"
+                                   "runs of known cause                FAILED  21 of 28 runs are right\n")
+        self.file("out/series.log", "ok     GPU NVLink sent 43.4 GB/s, all-reduces 43.2 GB/s\n")
+        rows = self.figures()
+        self.assertEqual(rows["runs of known cause right, 28"], (75, "100 %"))
+        self.assertAlmostEqual(rows["NVLink, sent in the series to the bytes of the all-reduces"][0], 43.4 / 43.2)
+
+    def test_figures_of_dials_count_those_that_failed(self):
+        """One of three is too far off, and one has no median, since a run failed: one is right."""
+        said = [{"scenario": name, "median_percent": median, "right": right} for name, median, right in
+                (("sync", 1.5, True), ("sync", -5.5, False), ("slow_clock", None, False))]
+        what = "dials within 5 % of what was asked for, of 3 of 2 scenarios"
+        self.file("out/dials.json", json.dumps({"rows": said}))
+        self.assertEqual(self.figures(), {what: (1, "all 3"), what + ", largest median error": (5.5, None)})
+        figures = self.load("figures")
+        ((_, line),) = figures.page_rows(figures.dials_figures({"rows": said}), False)
+        self.assertEqual(line, f"| {what} | 1; 5.5 % off at most |  | all 3 | `scripts/check-dials` |")
+        self.file("out/dials.json", json.dumps({"rows": said[2:]}))
+        self.assertEqual(self.figures(), {what.replace("of 3 of 2", "of 1 of 1"): (0, "all 1")})
+
+    def energy(self, joules, counted=2000.0, step=None, sample=None):
+        """What gpu-fallbacks says of a run of 4 steps in 20 s that used so much, and whether it is content."""
+        fallbacks, begun_ns = self.load("gpu-fallbacks"), 10 ** 18
+
+        class Counter(fallbacks.Counter):
+            def __init__(self):
+                super().__init__()
+                self.times_ns, self.joules = [begun_ns, begun_ns + 20 * 10 ** 9], [500.0, 500.0 + counted]
+
+            def read(self):
+                return not self.is_alive()
+        batch = fallbacks.ENERGY_BATCH
+        rows = [{"end_realtime_ns": begun_ns + 5 * 10 ** 9 * (i + 1), "batch_cost_ns": 5 * 10 ** 9} for i in range(4)]
+        fallbacks.Counter = Counter
+        fallbacks.run = lambda *_: (0, "", {"step_rows": rows, "energy_j": joules,
+                                            "energy_j_per_step": joules / 4 if step is None else step,
+                                            "energy_j_per_sample": joules / 4 / batch if sample is None else sample})
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            fallbacks.check_energy(None, "")
+        return said.getvalue(), not fallbacks.failures
+
+    def test_energy_is_held_to_the_counter_and_to_its_steps(self):
+        self.assertTrue(self.energy(2020.0)[1])
+        self.assertFalse(self.energy(2200.0)[1], "10 % more than the counter")
+        self.assertFalse(self.energy(2020.0, step=2020.0)[1])
+        self.assertFalse(self.energy(2020.0, sample=2020.0 / 4)[1])
+        self.assertIn("FAILED energy of a step: 505 J, of a sample: 505 J", self.energy(2020.0, sample=2020.0 / 4)[0])
+
+    def test_figures_of_energy(self):
+        self.file("out/fallbacks.log", self.energy(2020.0)[0] + "0 failures\n")
+        self.assertEqual(self.figures(), {"energy of 20.0 s of steps, to what NVML counts beside them": (1.01, "0.98 to 1.02")})
+
+    def test_dials_leave_their_figures(self):
+        """gpu-check --dials with a scenario that is right and one of which each run fails."""
+        self.file("bin/pdhost", f"#!{sys.executable}" + r"""
+import json, os, sys
+keys = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+if sys.argv[1] == "list":
+    sys.exit(print(json.dumps({"scenarios": [{"name": "host_compute"}, {"name": "sync"}]})))
+if "sync" in sys.argv or sys.argv[sys.argv.index("--device") + 1] != "cuda":
+    sys.exit(5)
+os.makedirs(os.path.join(keys["run.trace_dir"], "truth"))
+with open(os.path.join(keys["run.trace_dir"], "truth", "truth.json"), "w", encoding="utf-8") as file:
+    json.dump({"dial_error_percent": -2}, file)
+""")
+        done = self.run_it(os.path.join(ROOT, "scripts/gpu-check"), "--dials", "--build", self.folder, "--out",
+                           os.path.join(self.folder, "out"))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^dials +FAILED ")
+        what = "dials within 5 % of what was asked for, of 7 of 2 scenarios"  # a time is asked for twice, an effect once
+        self.assertEqual(self.figures(), {what: (4, "all 7"), what + ", largest median error": (2, None)})
 
     def test_scripts_compile_and_say_what_they_do(self):
         for script in ("scripts/gpu-scenarios", "scripts/gpu-fallbacks", "scripts/gpu-record", "scripts/gpu-series",
