@@ -1,11 +1,12 @@
 """Runs every pdhost command of a document ("$ pdhost ..." in its console blocks), expects exit code 0, or 7 of a
 measurement: it says that the machine is too noisy. The lines quoted below a command have to be what the program still
 prints, in that order: each with its first word and most of the others, and with every figure that no clock has a part
-in: counts, bytes, the steps of the window, coverage. Times may differ. What a measurement or a comparison says is not
-compared: it is made of times. So is the verdict: with --verdicts only the commands whose verdict is quoted are run, and
-nothing else of them is compared. A translation (NAME.zh.md) is not run: its commands and lines have to be those of the
-English document, which doc_pairs.py compares. Commands that only read files run beside corpus/, and print the same each
-time: each quoted line has to be there with all its words, in that order.
+in: counts, bytes, the steps of the window, coverage. Times may differ. A measurement or a comparison has to print the lines
+whose text is fixed: no warning, and not what a comparison says, since times decide on these. They decide on the verdict,
+too: with --verdicts only the commands whose verdict is quoted are run, and nothing else of them is compared. A translation
+(NAME.zh.md) is not run: its commands and lines have to be those of the English document, which doc_pairs.py compares.
+Commands that only read files run beside corpus/, and print the same each time: each quoted line has to be there with all its
+words, in that order.
 
     doc_commands.py [--verdicts] PDHOST CONF_FOLDER DOCUMENT...
 """
@@ -46,6 +47,7 @@ def blocks(document):
 
 def words(line):
     """What is no figure, no unit behind one and no rule; of a trace's name nothing that differs from run to run."""
+    line = re.sub(r"-{3,}", "--", line)
     line = re.sub(r"\b\d{8}T\d{6}\.\d+-\d+\b", "RUN", line)
     line = re.sub(r"[^/\s]+\.\d+\.\d+\.pt\.trace", "NAME.pt.trace", line)
     line = re.sub(r"(?<![\w:])[-+]?\d[\d.,]*\s?(?:ns|us|ms|s|B|KiB|MiB|GiB|%)?(?![\w])", " ", line)
@@ -110,6 +112,28 @@ def wrong_figures(quoted, printed, fixed):
              if name == theirs[0] or (theirs[0].endswith("...") and name.startswith(theirs[0][:-3]))}
     known = set().union(*known.values()) if known else set()
     return [figure for figure in theirs[1:] if figure in known and figure not in mine]
+
+
+# How a line begins that a measurement or a comparison has or has not, as its times are.
+BY_TIMES = ("WARNING:", "(!", "FASTER", "SLOWER", "SAME", "UNCLEAR")
+
+
+def missing_of_measurement(quoted, result):
+    """Those of its quoted lines with a fixed text that are no longer printed; of their figures, sizes ("10000 x 64") are fixed."""
+    printed, at, found, decided = result.stdout.splitlines(), 0, [], False
+    for line in quoted:
+        mine = words(line)
+        decided = bool(mine) and (mine[0] in BY_TIMES or (decided and line.startswith(" " * 9) and "->" not in line))
+        if not mine or decided:
+            continue
+        place = place_of(line, printed, at)
+        if place is None:
+            found.append(f"no longer printed, or not in this order: {line}")
+            continue
+        at = place + 1
+        if re.findall(r"\d+ x \d+", line) != re.findall(r"\d+ x \d+", printed[place]):
+            found.append(f"{line}: now {printed[place]}")
+    return found
 
 
 def verdict_of(lines):
@@ -258,12 +282,12 @@ def main(*arguments):
                 for _ in range(1 if measures else TRIES):
                     result, written = run(pdhost, folder, command)
                     good = result.returncode in ((0, 7) if measures else (0,)) and (result.stdout or not quoted)
-                    found = [] if measures else missing_lines(quoted, result) if reads else \
+                    found = missing_of_measurement(quoted, result) if measures else missing_lines(quoted, result) if reads else \
                         wrong_verdict(quoted, result) if verdicts else complaints(quoted, result, written)
                     if not good or not found:
                         break
                 ran += 1
-                lines_quoted += 0 if measures else len(quoted)
+                lines_quoted += len(quoted)
                 if not good or found:
                     failed += 1
                     print(f"{document}: {shlex.join(command)}: exit {result.returncode}\n{result.stderr}",

@@ -5,7 +5,7 @@ import tempfile
 import types
 import unittest
 
-from doc_commands import FULL, complaints, missing_lines, wrong_verdict
+from doc_commands import FULL, complaints, missing_lines, missing_of_measurement, wrong_verdict
 from doc_pairs import wrong_pair
 
 PRINTED = """Verdict  input-bound: the device waits for data
@@ -46,6 +46,25 @@ class DocCommands(unittest.TestCase):
         self.assertEqual(missing_lines(["pdLaunchKernel  3us   2us   5"], result), [])
         self.assertEqual(len(missing_lines(["pdLaunchKernels  3us   2us   5", "Free:Device  1 MiB"], result)), 1)
         self.assertEqual(len(missing_lines(["Operator table", "Share (%)  70.17"], result)), 1, "not in this order")
+
+    def test_of_a_measurement_what_no_time_decides_is_compared(self):
+        printed = ("<pdhost measurement of vec_dot on CPU (oneDNN 3.1), blocked_autorange>\n10000 x 64\n  Median: 3.2 ms\n"
+                   "  WARNING: Other programs kept 1.0 of 2 cores busy\n           Run it on a quiet machine.\n  Mean:   3.4 ms\n"
+                   "[----- batched dot -----]\n  mul_sum  |   570 (! 19%)\n\nTimes are in microseconds (us).\n"
+                   "SLOWER   dot: mul_sum -> bmm: b takes 5.5 times as long as a\n         scenario.implementation: mul_sum -> bmm\n")
+        for old, new, errors in (
+                ("", "", 0), ("3.2 ms", "567.1 us", 0), ("microseconds (us)", "milliseconds (ms)", 0), ("----- b", "-- b", 0),
+                ("Other programs kept 1.0 of 2 cores busy", "Interquartile range is 19.2% of the median", 0),
+                ("           Run it on a quiet machine.", "           This could indicate a fluctuation.", 0),
+                ("SLOWER   dot: mul_sum -> bmm: b takes 5.5 times as long as a", "SAME     dot", 0), (" (! 19%)", "", 0),
+                ("10000 x 64", "10000 x 65", 1), ("Median:", "Middle:", 1), ("Mean:", "Average:", 1),
+                ("<pdhost measurement of", "pdhost measured", 1), ("mul_sum  |", "sum_mul  |", 1),
+                ("scenario.implementation:", "scenario.dim:", 1)):
+            with self.subTest(old=old, new=new):
+                found = missing_of_measurement(printed.replace(old, new).splitlines(), types.SimpleNamespace(stdout=printed))
+                self.assertEqual(len(found), errors, found)
+        lines = printed.splitlines()
+        self.assertEqual(len(missing_of_measurement([lines[5], lines[2]], types.SimpleNamespace(stdout=printed))), 1, "the order")
 
     def test_every_fixed_figure_is_compared(self):
         for change in (("160", "161"), ("2.11 MiB", "2.12 MiB"), ("8 of steps", "7 of steps"), ("2..9", "3..9")):
