@@ -108,7 +108,7 @@ class Truth(Case):
                                      ("memory_churn", "inject_us", 3000), ("small_batch", "inject_share", 0.2),
                                      ("host_compute", "inject_share", 0.3), ("pageable_copy", "inject_share", 0.25),
                                      ("serial_streams", "inject_share", 0.3), ("low_occupancy", "inject_share", 0.2),
-                                     ("slow_clock", "inject_share", 0.2)):
+                                     ("slow_clock", "inject_share", 0.2), ("blocking_copy", "inject_share", 0.2)):
             with self.subTest(scenario=scenario):
                 truth = self.truth(scenario, "-o", f"scenario.{key}={asked}", "-o", "truth.block=1")
                 effect = truth["effect"]
