@@ -24,6 +24,10 @@ for file in share/pdhost/conf/dataloader.ini share/pdhost/corpus/cpu_short.ini s
   share/doc/pdhost/docs/images; do
   [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
+# Nothing that was installed loads Python.
+find "$prefix/$bin/pdhost" "$prefix/$lib" -type f \( -name pdhost -o -name '*.so' \) | while IFS= read -r file; do
+  ! ldd "$file" | grep -q python || fail "$file needs Python"
+done
 PATH="$prefix/$bin:$PATH"
 export PATH PKG_CONFIG_PATH="$prefix/$lib/pkgconfig" CMAKE_PREFIX_PATH="$prefix"
 
@@ -38,8 +42,8 @@ expanded=""
 cp "$source/tests/fixtures/host_stall.c" "$work/there/"
 [ "$(wc -l <"$work/there/host_stall.c")" -lt 60 ] || fail "the example has 60 lines or more"
 cd "$work/there"
-for document in writing-a-scenario installing; do
-  grep '^cc -shared.* host_stall.c' "$source/docs/$document.md" >"$work/commands" || fail "$document.md has no command to build a plugin"
+for document in writing-a-scenario.md installing.md; do
+  grep '^cc -shared.* host_stall.c' "$source/docs/$document" >"$work/commands" || fail "$document has no command to build a plugin"
   while IFS= read -r command; do
     rm -f host_stall.so
     # What pkg-config prints is quoted for a shell, since there is a blank in it.
@@ -47,7 +51,7 @@ for document in writing-a-scenario installing; do
     eval "$(printf '%s\n' "$expanded" | sed "s|^cc |'$cc' |; s|-I/usr/local/include|'-I$prefix/$include'|")" || fail "failed: $command"
     check ./host_stall.so
   done <"$work/commands"
-  awk '/^```cmake$/ {on = 1; next} /^```$/ {on = 0} on' "$source/docs/$document.md" >CMakeLists.txt
+  awk '/^```cmake$/ {on = 1; next} /^```$/ {on = 0} on' "$source/docs/$document" >CMakeLists.txt
   rm -rf build
   quietly "$cmake" -S . -B build -DCMAKE_C_COMPILER="$cc"
   quietly "$cmake" --build build
