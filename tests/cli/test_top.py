@@ -13,6 +13,28 @@ from pdhost_run import PDHOST, SMALL, Case, worker_of
 from record_case import PROGRAM, Record
 
 
+def watch(pid, seconds):
+    """Runs top on a terminal for so long: its exit status, and the share of a core that it took, its start included."""
+    master, slave = pty.openpty()
+    began = time.monotonic()
+    top = subprocess.Popen([PDHOST, "top", str(pid)], stdout=slave, stdin=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    while time.monotonic() < began + seconds:
+        os.read(master, 65536)
+    took = time.monotonic() - began
+    top.send_signal(signal.SIGINT)
+    _, status, use = os.wait4(top.pid, 0)
+    os.close(master)
+    return status, (use.ru_utime + use.ru_stime) / took
+
+
+def processor_s(pid):
+    """What a process has used of the processors."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Top(Case):
     def look(self, *words):
         return self.run_pdhost("top", "--once", *words, watch=False)
@@ -50,6 +72,36 @@ class Top(Case):
         self.assertRegex(out, r"\nThe device +the second up to its newest record, [\d.]+ (us|ms|s) ago\n")
         self.assertRegex(out, r"  waiting +[\d.]+ %\n  memory +[\d.]+ %\nLost +nothing\n$")
         self.assertLessEqual(max(map(len, out.splitlines()[1:])), 80, out)
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=110)
+
+    def cost(self, run, worker):
+        """The processor time that a step takes the run while top looks, to that without, and top's share of a core."""
+        per_step = []
+        for look in (True, False):
+            used, done = processor_s(worker), self.steps_done(run.pid)
+            if look:
+                status, share = watch(run.pid, 6)
+                self.assertEqual(status, 0)
+            else:
+                time.sleep(6)
+            per_step.append((processor_s(worker) - used) / (self.steps_done(run.pid) - done))
+        return per_step[0] / per_step[1], share
+
+    def steps_done(self, pid):
+        return int(re.search(r"Steps done +(\d+)", self.look(str(pid))[1]).group(1))
+
+    def test_looking_takes_little(self):
+        """At most 1 % of a core, and the run's steps do not get dearer: by at most 3 % in one of six turns, since other programs of
+        the machine move them, too."""
+        run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=0", "-o", "schedule.active=100000000",
+                         "-o", "data.dataset_size=100000000", watch=False)
+        self.until_it_steps(str(run.pid))
+        turns = []
+        while len(turns) < 6 and (not turns or turns[-1][0] > 1.03):
+            turns.append(self.cost(run, worker_of(run.pid)))
+        self.assertLess(min(share for _, share in turns), 0.01, turns)
+        self.assertLessEqual(min(ratio for ratio, _ in turns), 1.03, turns)
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=110)
 
@@ -137,18 +189,9 @@ class TopRecording(Record):
         """At most 1 % of a core, its start included."""
         process, pid = self.recording("until_stopped")
         self.until(pid, r"A second +[1-9]")
-        master, slave = pty.openpty()
-        began = time.monotonic()
-        top = subprocess.Popen([PDHOST, "top", str(pid)], stdout=slave, stdin=subprocess.DEVNULL, stderr=slave)
-        os.close(slave)
-        while time.monotonic() < began + 8:
-            os.read(master, 65536)
-        took = time.monotonic() - began
-        top.send_signal(signal.SIGINT)
-        _, status, use = os.wait4(top.pid, 0)
-        os.close(master)
+        status, share = watch(pid, 8)
         self.assertEqual(status, 0)
-        self.assertLess((use.ru_utime + use.ru_stime) / took, 0.01)
+        self.assertLess(share, 0.01)
         self.end(process)
 
 

@@ -6,6 +6,7 @@
 
 #include <pdhost/clocks.h>
 
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -87,6 +88,36 @@ PD_TEST(room_look, takes_the_span_before_the_newest_row_in_order) {
     cr_assert(row->correlation == 7 && (row->kind == PD_ACTIVITY_KERNEL || row->u.api.api == PD_API_LAUNCH));
   }
   cr_assert(kernels == 101 && self.look.count == 201);
+  close_rig(&self);
+}
+
+/* A look goes through what is new, however much a window holds by then, and sees what one from the start sees. */
+PD_TEST(room_look, passes_over_what_it_found_too_old) {
+  rig self;
+  room_look whole = {.rows = NULL};
+  pd_trace *trace = NULL;
+  open_rig(&self);
+  uint64_t most = 0;
+  for (uint32_t window = 0; window < 2; window++) { /* the chunks of the first are in the second's lists */
+    cr_assert_eq(recorder_window_begin(self.recorder, window), PD_OK);
+    for (int64_t i = 0; i < 20 * ROWS; i++) {
+      const int64_t at = (1000 + window * 100000 + i) * MS;
+      add(&self, PD_ACTIVITY_RUNTIME, PD_CLOCK_REALTIME, at, at + 10);
+      add(&self, PD_ACTIVITY_KERNEL, PD_CLOCK_REALTIME, at, at + MS / 2);
+      if (i % ROWS) continue;
+      cr_assert_eq(look(&self, 100 * MS), ROOM_LOOK_OPEN);
+      if (self.look.chunks > most) most = self.look.chunks;
+    }
+    cr_assert_eq(room_look_take(&whole, self.room->file, &self.clock, 100 * MS), ROOM_LOOK_OPEN);
+    cr_assert_eq(look(&self, 100 * MS), ROOM_LOOK_OPEN);
+    cr_assert(self.look.count == 200 && self.look.newest_ns == whole.newest_ns, "%lu", (unsigned long)self.look.count);
+    cr_assert_eq(memcmp(self.look.rows, whole.rows, whole.count * sizeof *whole.rows), 0);
+    cr_assert(whole.count == 200 && most > 0 && whole.chunks > 5 * most, "%lu of %lu", (unsigned long)most,
+              (unsigned long)whole.chunks);
+    room_look_free(&whole);
+    cr_assert_eq(recorder_window_end(self.recorder, &(recorder_window){.profile = PD_PROFILE_NONE}, &trace), PD_OK);
+    trace_free(trace);
+  }
   close_rig(&self);
 }
 

@@ -89,9 +89,13 @@ static void see_newest(view *self, const chunk *from, const row_kind *kind, uint
   if (end_ns > self->out->newest_ns) self->out->newest_ns = end_ns;
 }
 
+static bool is_too_old(const view *self, const chunk *of, const row_kind *kind, uint32_t count) {
+  return end_of_last(self, of, kind, count) < self->since_ns - DISORDER_NS;
+}
+
 static void see_rows(view *self, const chunk *from, const row_kind *kind, uint32_t first, uint32_t count) {
   room_look *out = self->out;
-  if (end_of_last(self, from, kind, count) < self->since_ns - DISORDER_NS) return;
+  if (is_too_old(self, from, kind, count)) return;
   if (!PD_ARRAY_FIT(out->rows, out->room, out->count + count)) {
     self->no_memory = true;
     return;
@@ -103,16 +107,39 @@ static void see_rows(view *self, const chunk *from, const row_kind *kind, uint32
   }
 }
 
+/* The mark of a list whose first chunk is `first`; NULL: no memory. */
+static room_mark *mark_of(const view *self, const chunk_list *list, const chunk *first) {
+  room_look *out = self->out;
+  const uint64_t place = (uint64_t)((const unsigned char *)list - self->base);
+  uint64_t i = 0;
+  while (i < out->mark_count && out->marks[i].list != place) i++;
+  if (i == out->mark_count) {
+    if (!PD_ARRAY_FIT(out->marks, out->mark_room, i + 1)) return NULL;
+    out->marks[out->mark_count++] = (room_mark){.list = place, .first = first};
+  }
+  room_mark *mark = &out->marks[i];
+  if (mark->first != first) *mark = (room_mark){.list = place, .first = first};
+  return mark;
+}
+
 static void see_list(view *self, const chunk_list *list, const row_kind *kind, see_chunk *see) {
   const uint32_t capacity = (CHUNK_BYTES - CHUNK_HEAD) / kind->bytes;
   uint64_t left = self->bytes / CHUNK_BYTES; /* chunks there are: a circle has more */
-  uint32_t first = list->read;
-  const chunk *at = reach_chunk(self, atomic_load_explicit(&list->first, memory_order_acquire));
+  const chunk *there = atomic_load_explicit(&list->first, memory_order_acquire);
+  room_mark *mark = there ? mark_of(self, list, there) : NULL;
+  bool is_old = mark && see == see_rows; /* so is all before `at` */
+  uint32_t first = mark && mark->from ? 0 : list->read;
+  const chunk *at = reach_chunk(self, mark && mark->from ? mark->from : there);
   for (; at && left-- && !self->no_memory; first = 0) {
     const uint32_t count = atomic_load_explicit(&at->count, memory_order_acquire);
     if (count > capacity) return;
+    self->out->chunks++;
     if (count > first) see(self, at, kind, first, count);
-    at = reach_chunk(self, atomic_load_explicit(&at->next, memory_order_acquire));
+    there = atomic_load_explicit(&at->next, memory_order_acquire);
+    const chunk *next = reach_chunk(self, there);
+    is_old = is_old && next && count && is_too_old(self, at, kind, count);
+    if (is_old) mark->from = there;
+    at = next;
   }
 }
 
@@ -154,6 +181,8 @@ static room_look_state take(view *self, const trace_room *room) {
   const bool was_open = atomic_load_explicit(&room->open, memory_order_acquire);
   out->window = room->window;
   for (int i = 0; i < PD_LOSS_COUNT; i++) out->losses[i] = atomic_load_explicit(&room->losses[i], memory_order_relaxed);
+  if (!was_open || out->marked != out->window) out->mark_count = 0;
+  out->marked = out->window;
   if (!was_open) return ROOM_LOOK_CLOSED;
   see_threads(self, room, see_newest);
   self->since_ns = out->newest_ns - self->span_ns;
@@ -167,7 +196,12 @@ static room_look_state take(view *self, const trace_room *room) {
 
 room_look_state room_look_take(room_look *self, int file, const trace_clock *clock, int64_t span_ns) {
   struct stat about;
-  *self = (room_look){.rows = self->rows, .room = self->room};
+  *self = (room_look){.rows = self->rows,
+                      .room = self->room,
+                      .marks = self->marks,
+                      .mark_count = self->mark_count,
+                      .mark_room = self->mark_room,
+                      .marked = self->marked};
   if (fstat(file, &about) != 0 || about.st_size < (off_t)sizeof(trace_room)) return ROOM_LOOK_NONE;
   const uint64_t bytes = (uint64_t)about.st_size;
   unsigned char *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -188,5 +222,6 @@ room_look_state room_look_take(room_look *self, int file, const trace_clock *clo
 
 void room_look_free(room_look *self) {
   free(self->rows);
+  free(self->marks);
   *self = (room_look){.rows = NULL};
 }
