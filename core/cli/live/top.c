@@ -83,6 +83,7 @@ static void watch(const top_run *run, top_device *device, error *err) {
     (void)sleep(1);
     if (signals_pending()) break;
   }
+  if (signals_pending()) clearerr(stdout); /* Ctrl-C may end a write, too: that is no output that failed */
   signals_restore();
 }
 
