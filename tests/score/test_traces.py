@@ -77,6 +77,19 @@ class Traces(unittest.TestCase):
         self.write("answers.jsonl", rows[:1])
         self.assertNotIn("hedged", self.score("labels.json", ".", "--answers", "answers.jsonl"))
 
+    def test_labels_whose_blocks_name_another_cause_are_counted_apart(self):
+        """The first one's cause saves more in most draws of its blocks, the second one's in nearly all."""
+        unsure = {"trace": "input.json", "cause": "input_bound", "effect_share": 0.4, "graph_share": 0.6,
+                  "effect_blocks": [0.2, 0.3, 0.4, 0.5, 0.6], "graph_blocks": [0.4, 0.5, 0.6, 0.7, 0.8]}
+        sure = {**unsure, "trace": "host.json.gz", "effect_blocks": [0.38, 0.39, 0.4, 0.41, 0.42], "graph_blocks": [0.1, 0.1, 0.1],
+                "graph_share": 0.1}
+        self.write("answers.jsonl", [{"trace": row["trace"], "cause": "input_bound"} for row in (unsure, sure)])
+        for rows, said in (((unsure, sure), "1 of 1"), ((unsure,), "0 of 0"), ((sure,), "1 of 1")):
+            self.write("labels.json", rows)
+            self.assertRegex(self.score("labels.json", ".", "--answers", "answers.jsonl"), rf"where the label is sure +{said} right")
+        self.write("labels.json", self.LABELS)
+        self.assertNotIn("label is sure", self.score("labels.json", ".", "--answers", "answers.jsonl"))
+
     def test_effects_as_they_are_measured(self):
         rows = [{"trace": "input.json", "cause": "input_bound", "effect_share": 0.2, "graph_share": 0.5},
                 {"trace": "host.json.gz", "cause": "none", "effect_share": 0.2, "control_as_graph_share": 0.01},

@@ -1,6 +1,8 @@
 /* See labels.h. */
 #include "labels.h"
 
+#include "base/random_bits.h"
+#include "base/stats.h"
 #include "base/whole_file.h"
 
 #include <pdhost/array.h>
@@ -66,6 +68,52 @@ static void name_cause(const labels_reading *self, label *of) {
   if (of->gain_count) of->cause = most ? most->cause : "none";
 }
 
+/* ---- how sure a label is ---- */
+
+typedef struct blocks {
+  double shares[LABEL_BLOCKS];
+  uint32_t count;
+} blocks;
+
+/* Those after the most that count are left out. */
+static blocks blocks_of(const json_t *from, const char *key) {
+  const json_t *list = json_object_get(from, key);
+  blocks out = {.count = 0};
+  for (size_t i = 0; i < json_array_size(list) && out.count < LABEL_BLOCKS; i++) {
+    const json_t *share = json_array_get(list, i);
+    if (json_is_number(share)) out.shares[out.count++] = json_number_value(share);
+  }
+  return out;
+}
+
+/* The median of as many, drawn with repetition; 0 of none. */
+static double draw(const blocks *from, uint64_t *state) {
+  double drawn[LABEL_BLOCKS];
+  for (uint32_t i = 0; i < from->count; i++) drawn[i] = from->shares[random_bits(state) % from->count];
+  return from->count ? stats_spread(drawn, from->count).median : 0;
+}
+
+/* The cause that these effects have, as name_cause has it. */
+static const char *cause_by(const labels_reading *self, const char *injected, double effect, double graph) {
+  const bool is_none = strcmp(injected, "none") == 0, is_launching = strcmp(injected, "launch_bound") == 0;
+  const double rest = (1 - (is_none ? 0 : effect)) * graph, launching = is_launching ? effect + rest : rest;
+  if (!is_none && !is_launching && effect >= self->least && effect > launching) return injected;
+  return launching >= self->least ? "launch_bound" : "none";
+}
+
+static double agreeing_of(const labels_reading *self, const json_t *from, const label *of) {
+  const char *injected = json_string_value(json_object_get(from, "cause"));
+  const blocks effect = blocks_of(from, "effect_blocks"), graph = blocks_of(from, "graph_blocks");
+  uint64_t state = 1;
+  uint32_t agreeing = 0;
+  if (!injected || !effect.count) return (double)NAN;
+  for (int i = 0; i < LABEL_DRAWS; i++) {
+    const double saved = draw(&effect, &state), by_graph = draw(&graph, &state);
+    agreeing += strcmp(cause_by(self, injected, saved, by_graph), of->cause) == 0;
+  }
+  return (double)agreeing / LABEL_DRAWS;
+}
+
 static bool take_label(labels_reading *self, const json_t *from, uint32_t number) {
   labels *out = self->out;
   const char *trace = json_string_value(json_object_get(from, "trace"));
@@ -81,12 +129,16 @@ static bool take_label(labels_reading *self, const json_t *from, uint32_t number
                 .cause = cause ? keep(self, cause) : "none",
                 .graph = json_is_number(saved) ? json_number_value(saved) : (double)NAN,
                 .by_graph = json_is_number(graph_of(from)) && cause && strcmp(cause, "launch_bound") != 0,
-                .is_unsure = json_is_false(json_object_get(from, "sure"))};
+                .is_unsure = json_is_false(json_object_get(from, "sure")),
+                .agreeing = (double)NAN};
   const bool measured = !gains && json_is_number(json_object_get(from, "effect_share"));
   if (json_is_object(gains) && !take_gains(self, gains, to))
     return refuse(self, number, "\"gains\" are at most 16 causes with a number each");
   if (measured && !take_effects(self, from, to)) return refuse(self, number, "out of memory");
-  if (!isnan(self->least)) name_cause(self, to);
+  if (!isnan(self->least)) {
+    name_cause(self, to);
+    to->agreeing = agreeing_of(self, from, to);
+  }
   return out->texts.failed ? refuse(self, number, "out of memory") : true;
 }
 

@@ -9,6 +9,10 @@
  * cause of an answer is what the tool says, and `sure` is false where it hedges. Causes are those of pdhost list
  * causes; a tool may use others.
  *
+ * A label may have the blocks that its shares are medians of: `effect_blocks` and `graph_blocks`. They tell how sure
+ * its cause is: by the share of draws, each of as many blocks with repetition, that have it (Efron, Bootstrap methods,
+ * Ann. Stat. 7 (1979)).
+ *
  * A label with a graph's share and another cause than launching measured launching by a CUDA graph, which keeps all
  * kernels. An answer that tells what a graph saves (`graph_gain`) is held against it with that. [loop thread]
  */
@@ -18,7 +22,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { LABEL_GAINS = 16 };
+enum { LABEL_GAINS = 16, LABEL_BLOCKS = 64, LABEL_DRAWS = 1000 };
+/* The share of the draws that a label needs to be sure. */
+#define LABEL_SURE 0.95
 
 typedef struct label_gain {
   const char *cause;
@@ -30,9 +36,10 @@ typedef struct label {
   const char *cause; /* "none": nothing */
   label_gain gains[LABEL_GAINS];
   uint32_t gain_count;
-  double graph;   /* an answer: what a CUDA graph of the same kernels saves; NaN: it does not say */
-  bool by_graph;  /* a label: launching was measured by such a graph */
-  bool is_unsure; /* an answer that the tool hedges */
+  double graph;    /* an answer: what a CUDA graph of the same kernels saves; NaN: it does not say */
+  bool by_graph;   /* a label: launching was measured by such a graph */
+  bool is_unsure;  /* an answer that the tool hedges */
+  double agreeing; /* a label: the share of the draws of its blocks that have its cause; NaN: it has no blocks */
 } label;
 
 typedef struct labels {

@@ -113,6 +113,19 @@ static void print_sure(const scoring *self) {
   printf("  %-*s %u of %u right\n", NAME_COLUMNS, "hedged answers", right[1], all[1]);
 }
 
+/* Where the label itself may be another, a wrong answer says little. */
+static void print_sure_labels(const scoring *self) {
+  uint32_t known = 0, sure = 0, right = 0;
+  for (uint32_t i = 0; i < self->truth.count; i++) {
+    const double agreeing = self->truth.all[i].agreeing;
+    known += !isnan(agreeing);
+    if (!(agreeing >= LABEL_SURE)) continue;
+    sure++;
+    right += self->cells[i].truth == self->cells[i].verdict;
+  }
+  if (known) printf("  %-*s %u of %u right\n", NAME_COLUMNS, "where the label is sure", right, sure);
+}
+
 static void print_causes(const names *causes, const figures *of) {
   printf("\n%-*s %7s %7s %7s %10s %8s %6s\n", NAME_COLUMNS, "cause", "traces", "named", "right", "precision", "recall",
          "F1");
@@ -211,6 +224,7 @@ static bool report(scoring *self) {
   if (self->causes.full || !figures_make(self->cells, count, self->causes.count, self->of)) return false;
   print_figures(self->request->answers ? self->request->answers : "pdhost", self->of, right_of(self->cells, count));
   print_sure(self);
+  print_sure_labels(self);
   print_causes(&self->causes, self->of);
   print_wrong(&self->truth, self->cells, &self->causes);
   return !given || print_rivals(&self->truth, &self->given, &self->causes, self->cells, self->of);
