@@ -61,12 +61,13 @@ with tempfile.TemporaryDirectory() as folder:
         "bus bandwidth, 83.7 MB             FAILED  250.0 GB/s, plain loop 200.0 (306 us), +25.0 %\n", encoding="utf-8")
     pathlib.Path(folder, "traces.txt").write_text(
         "pdhost: 40 of 40 right\n  accuracy                       97.5 % (95 %: 91.2 to 99)\n"
-        "  error of gains, median         3.11 points (95 %: 2.1 to 4.44)\n", encoding="utf-8")
+        "  error of gains, median         3.11 points (95 %: 2.1 to 4.44)\n"
+        "  where the label is sure        19 of 20 right\n", encoding="utf-8")
     got = [(row["what"], row["value"], row["low"], row["high"]) for row in figures.gpu_figures(pathlib.Path(folder))]
     assert got == [("bus bandwidth, 83.7 MB", 250, None, None),
                    ("bus bandwidth, 83.7 MB, to a plain loop of ncclAllReduce", 1.25, None, None),
                    ("overlap saves, by the control steps", 198, 193, 204), ("accuracy", 97.5, 91.2, 99),
-                   ("error of gains, median", 3.11, 2.1, 4.44)], got
+                   ("error of gains, median", 3.11, 2.1, 4.44), ("accuracy where the label is sure, 20 traces", 95, None, None)], got
 lines = (ROOT / "bench" / "RESULTS.md").read_text(encoding="utf-8").splitlines()
 assert len(lines) <= 150, f"bench/RESULTS.md has {len(lines)} lines, more than 150"
 sys.exit(subprocess.run([sys.executable, "-B", SCRIPT, "check"], check=False).returncode)
