@@ -13,7 +13,7 @@ typedef struct machine {
   double first_ns, each_ns, power; /* effect: first + each * amount^power, 0 for none */
   double ceiling_ns;               /* of the effect; 0: none */
   double noise;                    /* of both times, +- */
-  int calls;
+  int calls, most_calls;           /* 0: there is time for all */
   uint32_t random;
 } machine;
 
@@ -27,11 +27,12 @@ static double noisy(machine *self, double ns) {
   return ns * (1 + self->noise * ((double)(self->random >> 8) / (1 << 23) - 1));
 }
 
-static pd_status measure(void *user, double amount, double *with_ns, double *without_ns) {
+static pd_status measure(void *user, dial_trial *trial) {
   machine *self = user;
   self->calls++;
-  *without_ns = noisy(self, CONTROL_NS);
-  *with_ns = noisy(self, CONTROL_NS + effect_ns(self, amount));
+  trial->without_ns = noisy(self, CONTROL_NS);
+  trial->with_ns = noisy(self, CONTROL_NS + effect_ns(self, trial->amount));
+  trial->last = self->calls == self->most_calls;
   return PD_OK;
 }
 
@@ -43,7 +44,7 @@ static config_dial asking(double us, double share) {
 static double error_of(machine *self, const config_dial *asked) {
   double amount = 0;
   cr_assert_eq(dial_find(asked, measure, self, &amount), PD_OK);
-  cr_assert_leq(self->calls, DIAL_TRIALS);
+  cr_assert_leq(self->calls, DIAL_TRIALS + DIAL_REFINEMENTS);
   cr_assert_geq(amount, asked->none);
   cr_assert_leq(amount, asked->most);
   return 100 * (effect_ns(self, amount) / dial_wanted_ns(asked->us, asked->share, CONTROL_NS) - 1);
@@ -78,6 +79,21 @@ PD_TEST(dial, noise_of_the_steps_stays_in_what_is_found) {
   }
 }
 
+PD_TEST(dial, what_was_found_last_is_moved_by_what_it_is_off) {
+  const config_dial asked = asking(0, 0.3);
+  machine one = {.each_ns = 80000, .power = 1, .most_calls = 2}; /* the first trial is 10 % off */
+  cr_expect_lt(fabs(error_of(&one, &asked)), 0.1);
+  cr_assert_eq(one.calls, 2);
+}
+
+PD_TEST(dial, where_time_is_over_the_nearest_is_taken) {
+  double amount = 0;
+  const config_dial asked = asking(0, 0.3);
+  machine one = {.each_ns = 8000, .power = 1, .most_calls = 1};
+  cr_assert_eq(dial_find(&asked, measure, &one, &amount), PD_OK);
+  cr_assert_float_eq(amount, asked.start, 1e-9);
+}
+
 PD_TEST(dial, what_has_no_effect_or_too_little_ends_at_the_most) {
   double amount = 0;
   const config_dial asked = asking(1000, 0);
@@ -85,13 +101,12 @@ PD_TEST(dial, what_has_no_effect_or_too_little_ends_at_the_most) {
   cr_assert_eq(dial_find(&asked, measure, &little, &amount), PD_OK);
   cr_assert_float_eq(amount, 1000, 1e-9);
   cr_assert_eq(dial_find(&asked, measure, &none, &amount), PD_OK);
-  cr_assert_leq(none.calls, DIAL_TRIALS);
+  cr_assert_leq(none.calls, DIAL_TRIALS + DIAL_REFINEMENTS);
 }
 
-static pd_status stop(void *user, double amount, double *with_ns, double *without_ns) {
+static pd_status stop(void *user, dial_trial *trial) {
   (void)user;
-  (void)amount;
-  *with_ns = *without_ns = 1;
+  trial->with_ns = trial->without_ns = 1;
   return PD_STOP;
 }
 

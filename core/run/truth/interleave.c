@@ -2,11 +2,17 @@
 #include "interleave.h"
 
 #include "run/aside.h"
+#include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Of a dial: the standard error that is small enough, and what it may take. */
+#define DIALLED_ERROR 0.015
+#define DIALLED_LIMIT_NS 5000000000
+enum { DIALLED_ROUNDS_MOST = 64 };
 
 /* What a block of steps goes without. */
 enum { BLOCK_WHOLE, BLOCK_CONTROL, BLOCK_PLAIN_LOADER, BLOCK_KINDS };
@@ -26,6 +32,16 @@ static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
   return status;
 }
 
+/* Rounds of a dial: what is injected is the step's alone, so that they may be short. */
+static pd_status truth_turns(run_state *run) {
+  aside_turns turns = {.timed = run->truth_block};
+  pd_status status = aside_turns_run(run, &turns);
+  if (status == PD_OK && !turns.count) return PD_STOP;
+  for (uint64_t i = 0; i < turns.count && status == PD_OK; i++)
+    status = truth_round(run->truth, turns.pairs[i].with_ns, turns.pairs[i].without_ns);
+  return status;
+}
+
 /* Blocks of a round, each kind once, forwards and backwards in turn. */
 static pd_status truth_blocks(run_state *run, uint64_t round, int kinds, double *mean_ns) {
   pd_status status = PD_OK;
@@ -37,17 +53,26 @@ static pd_status truth_blocks(run_state *run, uint64_t round, int kinds, double 
   return status;
 }
 
+/* Where the effect was asked for, more rounds follow those that are set, until they tell how far off it is. */
+static bool is_needed(const run_state *run, uint64_t round, int64_t until_ns) {
+  if (round < run->truth_rounds) return true;
+  return run->dialled && round < DIALLED_ROUNDS_MOST && monotonic_ns() < until_ns &&
+         !truth_dial_is_known(run->truth, DIALLED_ERROR);
+}
+
 pd_status interleave_run(run_state *run) {
   const int kinds = !is_input(run) && data_loader_is_dialled(run->loader) ? BLOCK_KINDS : BLOCK_PLAIN_LOADER;
   pd_status status = PD_OK;
-  if (run->truth_rounds)
-    progress_enter("measuring what the injection costs", "step",
-                   run->truth_rounds * (uint64_t)kinds * (aside_to_settle(run) + run->truth_block));
-  for (uint64_t round = 0; round < run->truth_rounds && status == PD_OK && !signals_pending(); round++) {
+  const bool in_turns = run->dialled && kinds == BLOCK_PLAIN_LOADER;
+  const uint64_t steps =
+      in_turns ? aside_turns_steps(run, run->truth_block) : (uint64_t)kinds * (aside_to_settle(run) + run->truth_block);
+  if (run->truth_rounds) progress_enter("measuring what the injection costs", "step", run->truth_rounds * steps);
+  const int64_t until_ns = monotonic_ns() + DIALLED_LIMIT_NS;
+  for (uint64_t round = 0; status == PD_OK && !signals_pending() && is_needed(run, round, until_ns); round++) {
     double ns[BLOCK_KINDS];
-    status = truth_blocks(run, round, kinds, ns);
+    status = in_turns ? truth_turns(run) : truth_blocks(run, round, kinds, ns);
     if (status == PD_STOP && !run->stopped) return PD_OK; /* the data ended */
-    if (status == PD_OK) status = truth_round(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_CONTROL]);
+    if (status == PD_OK && !in_turns) status = truth_round(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_CONTROL]);
     if (status == PD_OK && kinds == BLOCK_KINDS)
       status = truth_round_input(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_PLAIN_LOADER]);
   }

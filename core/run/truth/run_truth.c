@@ -1,6 +1,7 @@
 /* See run_truth.h. Device time is taken by pairs of events, which are read when nothing is measured any more. */
 #include "run_truth.h"
 
+#include "dial.h"
 #include "truth_figures.h"
 #include "base/log.h"
 #include "base/monotonic.h"
@@ -241,7 +242,25 @@ void truth_dial(truth *self, double us, double share) {
   self->all.dial_share = share;
 }
 
+bool truth_dial_is_known(const truth *self, double close) {
+  truth_effect effect;
+  const truth_figures *all = &self->all;
+  if (!(all->dial_us > 0 || all->dial_share > 0)) return true;
+  if (!all->rounds.count) return false;
+  if (!truth_effect_of(&all->rounds, &effect)) return true;
+  return effect.error_ns <= close * dial_wanted_ns(all->dial_us, all->dial_share, effect.without_ns);
+}
+
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }
+
+bool truth_dialled(const truth *self, const pd_run *run, double *asked_us, double *injected_us) {
+  truth_figures all = self->all;
+  double percent;
+  all.rows = self->rows.rows;
+  if (!truth_figures_dial(&all, run, false, asked_us, &percent)) return false;
+  *injected_us = *asked_us * (1 + percent / 100);
+  return true;
+}
 
 void truth_tell(const truth *self, const pd_run *run) {
   truth_figures all = self->all;

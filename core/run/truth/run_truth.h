@@ -41,11 +41,18 @@ pd_status truth_round_cure(truth *self, double with_ns, double without_ns);
 /* The scenario injects what makes its step as much longer: microseconds, or a share of it (the other is 0). How much
  * that came to is the effect of the rounds; what the scenario says itself of what it was asked for is set aside. */
 void truth_dial(truth *self, double us, double share);
+/* Whether the rounds so far tell it with a standard error of at most `close`, a part of what was asked for. True where
+ * no effect was asked for, and on no memory. */
+bool truth_dial_is_known(const truth *self, double close);
 /* Rounds that tell it, at least. */
 #define TRUTH_DIAL_ROUNDS 8
 
 /* Active steps so far. */
 uint64_t truth_steps(const truth *self);
+
+/* What a step was to take for what the scenario injects, and what that came to, in microseconds. False: it was not
+ * dialled by time, or there is no memory. */
+bool truth_dialled(const truth *self, const pd_run *run, double *asked_us, double *injected_us);
 
 /* Warns where what was injected is off what was asked for by more than TRUTH_DIAL_ERROR per cent. */
 #define TRUTH_DIAL_ERROR 5

@@ -4,7 +4,6 @@
 
 #include "dial.h"
 #include "base/json_text.h"
-#include "base/resample.h"
 #include "base/statistics.h"
 
 #include <math.h>
@@ -111,27 +110,6 @@ static const char *path_of(const truth_rounds *of, const resample_ratio *effect)
   return shown ? "on the path" : "present, off the path";
 }
 
-static bool effect_of(const truth_rounds *of, resample_ratio *out, double *with_us, double *without_us) {
-  const uint64_t count = of->count;
-  double *values = malloc(3 * count * sizeof *values);
-  statistics with_spread, without_spread;
-  if (!values) return false;
-  double *without = values + count, *ratios = values + 2 * count;
-  for (uint64_t i = 0; i < count; i++) {
-    values[i] = of->at[i].with_ns;
-    without[i] = of->at[i].without_ns;
-    ratios[i] = log(values[i] / without[i]);
-  }
-  const bool ok = statistics_make(values, count, &with_spread) && statistics_make(without, count, &without_spread) &&
-                  resample_paired(ratios, count, 1, out);
-  if (ok) {
-    *with_us = 1e-3 * with_spread.median;
-    *without_us = 1e-3 * without_spread.median;
-  }
-  free(values);
-  return ok;
-}
-
 /* ---- what was asked for ---- */
 
 static double asked_of_loader(const truth_figures *self) {
@@ -146,13 +124,11 @@ static bool is_dialled_by_effect(const truth_figures *self) { return self->dial_
 
 /* By its effect on the step: what was to be added, and what the rounds say was. */
 static bool dial_by_effect(const truth_figures *self, dial *out) {
-  resample_ratio effect;
-  double with_us, without_us;
+  truth_effect effect;
   *out = (dial){NAN, NAN};
   if (!self->rounds.count) return true;
-  if (!effect_of(&self->rounds, &effect, &with_us, &without_us)) return false;
-  *out = (dial){1e-3 * dial_wanted_ns(self->dial_us, self->dial_share, 1000 * without_us),
-                without_us * (effect.ratio - 1)};
+  if (!truth_effect_of(&self->rounds, &effect)) return false;
+  *out = (dial){1e-3 * dial_wanted_ns(self->dial_us, self->dial_share, effect.without_ns), 1e-3 * effect.added_ns};
   return true;
 }
 
@@ -203,28 +179,28 @@ static json_t *rounds_of(const truth_rounds *of) {
 }
 
 /* The key `effect`, of rounds. */
-static bool add_rounds(json_t *to, const truth_rounds *of, resample_ratio *effect) {
-  double with_us, without_us;
+static bool add_rounds(json_t *to, const truth_rounds *of, truth_effect *effect) {
   if (!of->count) return json_text_add(to, "effect", json_null());
-  if (!effect_of(of, effect, &with_us, &without_us)) return false;
+  if (!truth_effect_of(of, effect)) return false;
   json_t *object = json_object();
-  const bool whole = add_number(object, "step_us", with_us) && add_number(object, "control_step_us", without_us) &&
-                     add_number(object, "us_per_step", without_us * (effect->ratio - 1)) &&
-                     json_text_add(object, "share", share(1 - 1 / effect->ratio)) &&
-                     json_text_add(object, "share_low", share(1 - 1 / effect->low)) &&
-                     json_text_add(object, "share_high", share(1 - 1 / effect->high)) &&
+  const bool whole = add_number(object, "step_us", 1e-3 * effect->with_ns) &&
+                     add_number(object, "control_step_us", 1e-3 * effect->without_ns) &&
+                     add_number(object, "us_per_step", 1e-3 * effect->added_ns) &&
+                     json_text_add(object, "share", share(1 - 1 / effect->ratio.ratio)) &&
+                     json_text_add(object, "share_low", share(1 - 1 / effect->ratio.low)) &&
+                     json_text_add(object, "share_high", share(1 - 1 / effect->ratio.high)) &&
                      json_text_add(object, "rounds", rounds_of(of));
   return json_text_add(to, "effect", object) && whole;
 }
 
 static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
-  resample_ratio effect;
+  truth_effect effect;
   if (!add_rounds(to, of, &effect)) return false;
   const char *path = NULL;
   if (of->count && is_baseline)
     path = "nothing injected";
   else if (of->count >= TRUTH_MIN_ROUNDS)
-    path = path_of(of, &effect);
+    path = path_of(of, &effect.ratio);
   return json_text_add(to, "path", json_text_of(path));
 }
 
@@ -249,7 +225,7 @@ static bool add_cures(json_t *to, const truth_figures *self) {
   bool whole = true;
   for (uint32_t i = 0; i < self->cure_count; i++) {
     const truth_cured *at = &self->cures[i];
-    resample_ratio effect;
+    truth_effect effect;
     json_t *object = json_object();
     whole = json_text_add(object, "cause", json_text_of(at->cause)) &&
             json_text_add(object, "settings", json_text_of(at->settings)) &&

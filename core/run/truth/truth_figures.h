@@ -2,6 +2,8 @@
 #ifndef CORE_RUN_TRUTH_FIGURES_H
 #define CORE_RUN_TRUTH_FIGURES_H
 
+#include "truth_effect.h"
+
 #include <pdhost/sink.h>
 
 #include <stdio.h>
@@ -14,16 +16,6 @@ typedef struct truth_row {
   uint64_t count;
   uint64_t step; /* its index in the loop */
 } truth_row;
-
-/* A block of steps with the injection and one without: mean time of a step. */
-typedef struct truth_block_pair {
-  double with_ns, without_ns;
-} truth_block_pair;
-
-typedef struct truth_rounds {
-  const truth_block_pair *at;
-  uint64_t count;
-} truth_rounds;
 
 /* What takes a cause away, really run. */
 typedef struct truth_cured {
