@@ -69,6 +69,14 @@ void board_enter(const char *kind, const char *plugin, const char *what) {
 
 void board_leave(void) { (void)atomic_fetch_sub_explicit(&own_calls()->depth, 1, memory_order_release); }
 
+void board_phase(const char *name) {
+  const unsigned next = atomic_load_explicit(&current->phase, memory_order_relaxed) + 1;
+  board_phase_row *row = &current->phases[next % 2];
+  (void)snprintf(row->name, sizeof row->name, "%s", name);
+  row->start_ns = monotonic_ns();
+  atomic_store_explicit(&current->phase, next, memory_order_release);
+}
+
 /* Without a supervisor nobody reads the steps, and their ring would be touched for nothing. */
 static bool is_seen(void) { return current != &own; }
 

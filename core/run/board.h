@@ -59,10 +59,18 @@ typedef struct board_window {
   recorder_step steps[BOARD_STEPS];
 } board_window;
 
+/* What the run does before its steps and after them. */
+typedef struct board_phase_row {
+  char name[48];    /* "setting up"; "": its steps, which say more themselves */
+  int64_t start_ns; /* CLOCK_MONOTONIC */
+} board_phase_row;
+
 typedef struct board {
   _Alignas(64) atomic_uint_fast64_t step; /* under way, plus 1; 0: none is */
   atomic_int_fast64_t step_start_ns;      /* CLOCK_MONOTONIC */
   board_calls worker, writer;             /* in these processes */
+  atomic_uint phase;                      /* counts them; the newest is phases[phase % 2] */
+  board_phase_row phases[2];
   board_feed feed;
   atomic_bool done; /* the run came to its end, and `code` is its exit code */
   atomic_int code;
@@ -95,6 +103,8 @@ void board_become_writer(void);
 /* Around every call of a plugin's that is not a step's. */
 void board_enter(const char *kind, const char *plugin, const char *what);
 void board_leave(void);
+/* A phase of the run begins, and the one before it ends. */
+void board_phase(const char *name);
 void board_add_step(const pd_step_stats *stats);
 
 /* A window begins, and a step of it is over. */

@@ -47,6 +47,7 @@ static pd_status warm_up(run_state *run) {
   const uint64_t settle = aside_to_settle(run);
   const bool paced = !run->sync_timing && run->warmup_steps >= settle + UNPROFILED_LEAST;
   aside steps = {.steps = run->warmup_steps, .timed = paced ? run->warmup_steps - settle : 0, .typical = true};
+  board_phase("warming up");
   progress_enter("warming up", "step", run->warmup_steps);
   const pd_status status = aside_steps(run, &steps);
   if (paced && !isnan(steps.mean_ns)) run->unprofiled.pace_ns = llround(steps.mean_ns);
@@ -190,7 +191,9 @@ static bool is_rank_lost(run_state *run) {
 
 static pd_status scheduled_steps(run_state *run) {
   const uint64_t planned = loop_planned_steps(run);
+  board_phase("beginning with the data");
   pd_status status = data_loader_iter_begin(run->loader);
+  board_phase(""); /* from here on its steps say what it does */
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
   if (run->watch) guard_energy_begin(run->watch);
   if (run->settings->profile.series_every && !run->timer_only)

@@ -208,6 +208,7 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (run->ranks) end_with_ranks(run, &status);
   if (status != PD_OK) error_line_print(FAULT_SCENARIO, NULL, "%s", run->failure);
   run_report_shortfall(run, settings);
+  board_phase("writing the results");
   progress_enter("writing the results", NULL, 0);
   if (truth_steps(run->truth)) truth_tell(run->truth, about);
   pd_summary summary;
@@ -246,6 +247,7 @@ static int run_here(config *settings) {
   run_state *run = calloc(1, sizeof *run);
   if (!run) return run_parts_report(NULL, PD_NO_MEMORY, "run", CODE_INTERNAL);
   progress_begin(settings->scenario.plugin->table->name, settings->quiet);
+  board_phase("setting up");
   progress_enter("setting up", NULL, 0);
   int code = rank_group_open(settings);
   if (code == CODE_DONE) code = run_parts_open(run, settings);

@@ -111,6 +111,18 @@ class Top(Case):
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=110)
 
+    def test_a_run_that_begins_says_what_it_does(self):
+        run = self.start(*SMALL, "--scenario", "control", "-o", "data.dataset_size=100000000", watch=False)
+        until = time.monotonic() + 60
+        out = ""
+        while not re.search(r"^Steps done +0\nUnder way +(setting up|warming up|beginning with the data), for [\d.]+ (us|ms|s)\n"
+                            r"The last second +no step ended\n", out, re.M):
+            self.assertLess(time.monotonic(), until, out)
+            self.assertIsNone(run.poll(), out)
+            _, out, _ = self.look(str(run.pid))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=110)
+
     def test_its_folder(self):
         run = self.start(*SMALL, "--scenario", "control", "-o", "schedule.wait=100000000", watch=False)
         self.until_it_steps(str(run.pid))

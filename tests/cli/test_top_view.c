@@ -74,5 +74,13 @@ PD_TEST(top_view, before_the_first_step) {
   fclose(out);
   cr_assert_str_eq(text, "Steps done        0\nThe last second   no step ended\n");
   free(text);
+  of->phase = 3;
+  of->phases[1] = (board_phase_row){"setting up", 2 * MS};
+  out = open_memstream(&text, &bytes);
+  cr_assert(top_view_print(of, 0, 1502 * MS, out));
+  fclose(out);
+  cr_assert_str_eq(text,
+                   "Steps done        0\nUnder way         setting up, for 1.50 s\nThe last second   no step ended\n");
+  free(text);
   free(of);
 }

@@ -64,6 +64,15 @@ static void print_steps(const board *of, uint64_t count, int64_t now_ns, FILE *o
   fprintf(out, "%-*sstep %" PRIu64 ", for %s\n", NAME_WIDTH, "Under way", open - 1, text);
 }
 
+/* What keeps the run from its steps, where no step is under way. */
+static void print_phase(const board *of, int64_t now_ns, FILE *out) {
+  char text[32];
+  const board_phase_row *phase = &of->phases[atomic_load_explicit(&of->phase, memory_order_acquire) % 2];
+  if (!phase->name[0] || now_ns < phase->start_ns || atomic_load_explicit(&of->step, memory_order_acquire)) return;
+  pd_text_time(text, sizeof text, (double)(now_ns - phase->start_ns));
+  fprintf(out, "%-*s%.47s, for %s\n", NAME_WIDTH, "Under way", phase->name, text);
+}
+
 static void print_second(const top_second *of, FILE *out) {
   char median[32], least[32], most[32];
   if (!of->steps) {
@@ -86,6 +95,7 @@ bool top_view_print(const board *of, int64_t now_realtime_ns, int64_t now_ns, FI
   const uint64_t count = atomic_load_explicit(&of->step_count, memory_order_acquire);
   if (!top_view_second(of, now_realtime_ns, &second)) return false;
   print_steps(of, count, now_ns, out);
+  if (!second.steps) print_phase(of, now_ns, out);
   print_second(&second, out);
   if (!count) return true;
   pd_text_bytes(text, sizeof text, (double)step_at(of, count - 1)->allocated_bytes);

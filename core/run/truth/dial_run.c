@@ -8,6 +8,7 @@
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "run/aside.h"
+#include "run/board.h"
 
 #include <math.h>
 
@@ -61,6 +62,7 @@ pd_status dial_run(run_state *run) {
   config_dial asked;
   double amount = 0;
   if (!config_dial_of(run->settings, &asked)) return PD_OK;
+  board_phase("setting the dial by control steps");
   progress_enter("setting the dial by control steps", "step", 0);
   dialling self = {run, &asked, monotonic_ns() + LIMIT_NS};
   run->dialled = true;

@@ -2,6 +2,7 @@
 #include "interleave.h"
 
 #include "run/aside.h"
+#include "run/board.h"
 #include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
@@ -66,7 +67,10 @@ pd_status interleave_run(run_state *run) {
   const bool in_turns = run->dialled && kinds == BLOCK_PLAIN_LOADER;
   const uint64_t steps =
       in_turns ? aside_turns_steps(run, run->truth_block) : (uint64_t)kinds * (aside_to_settle(run) + run->truth_block);
-  if (run->truth_rounds) progress_enter("measuring what the injection costs", "step", run->truth_rounds * steps);
+  if (run->truth_rounds) {
+    board_phase("measuring what the injection costs");
+    progress_enter("measuring what the injection costs", "step", run->truth_rounds * steps);
+  }
   const int64_t until_ns = monotonic_ns() + DIALLED_LIMIT_NS;
   for (uint64_t round = 0; status == PD_OK && !signals_pending() && is_needed(run, round, until_ns); round++) {
     double ns[BLOCK_KINDS];

@@ -9,6 +9,7 @@
 #include "config/config_variant.h"
 #include "ledger/cures.h"
 #include "run/aside.h"
+#include "run/board.h"
 #include "run/ranks/rank_summary.h"
 #include "run/run_parts.h"
 
@@ -95,6 +96,7 @@ static pd_status take_rounds(run_state *run, run_state *cured, uint64_t rounds) 
 static pd_status try_cure(run_state *run, const char *cause, const cure *by, uint64_t rounds) {
   const char *settings = by->settings;
   twin other = {.run = NULL};
+  board_phase("measuring what cures save");
   progress_enter("measuring what cures save", "step", 0);
   progress_note("%s", settings);
   pd_status status = truth_cure(run->truth, cause, settings, !by->unpredicted);
