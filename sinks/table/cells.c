@@ -3,6 +3,8 @@
 
 #include "figures.h"
 
+#include <pdhost/quantity.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +82,24 @@ static void write_scaled(char *out, size_t room, double value) {
     at++;
   }
   snprintf(out, room, at ? "%.3f%s" : "%.6g%s", value, prefixes[at]);
+}
+
+/* "1.23 GB/s", powers of 1000. */
+static void write_rate(char *out, size_t room, double bytes) {
+  static const pd_scale scales[] = {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+  const pd_scale unit = pd_scale_of(scales, 5, bytes, 999.5);
+  snprintf(out, room, "%.*f %s", unit.size > 1 ? pd_decimals(bytes / unit.size) : 0, bytes / unit.size, unit.name);
+}
+
+void cell_write_series(char *out, size_t room, double value, const char *unit) {
+  enum { MOST_DECIMALS = 3 };
+  const int decimals = pd_decimals(value);
+  if (!strcmp(unit, "bytes"))
+    cell_write_bytes(out, room, value);
+  else if (!strcmp(unit, "bytes/s"))
+    write_rate(out, room, value);
+  else
+    snprintf(out, room, "%.*f", decimals < MOST_DECIMALS ? decimals : MOST_DECIMALS, value);
 }
 
 void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit, uint32_t digits) {

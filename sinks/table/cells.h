@@ -12,6 +12,9 @@ const char *cell_time_name(cell_time unit);
 /* Writes at most `room` bytes; a missing cell is empty. Texts are not cell_write's: see cell->v.text. `digits`: that
  * many significant ones, but of bytes and counts, and never finer than the unit is shown with; 0: that fine. */
 void cell_write(char *out, size_t room, const pd_metric *metric, const pd_cell *cell, cell_time unit, uint32_t digits);
+/* A value of a series, whose row says what it is counted in: bytes and bytes per second in the unit that they are best
+ * read in, others with three significant digits and three decimals at most. */
+void cell_write_series(char *out, size_t room, double value, const char *unit);
 /* A time in a fixed unit, with this number of decimals, and with the unit's name if `suffix`; a missing cell is empty.
  */
 void cell_write_time(char *out, size_t room, const pd_cell *cell, cell_time unit, uint32_t decimals, bool suffix);

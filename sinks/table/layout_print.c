@@ -31,10 +31,22 @@ static uint64_t row_number(const pd_table *table, const pd_table_row *row) {
   return (uint64_t)((const char *)row - (const char *)table->rows.data) / table->rows.stride;
 }
 
+/* What the row is counted in, where it says so; NULL elsewhere. */
+static const char *unit_of_row(const pd_table *table, const pd_table_row *row) {
+  for (uint32_t c = 0; c < table->column_count; c++)
+    if (!strcmp(table->columns[c]->key, "series_unit")) return row->cells[c].missing ? NULL : row->cells[c].v.text;
+  return NULL;
+}
+
 const char *layout_cell_text(const layout *self, const shown_column *column, const pd_table_row *row, char *room,
                              size_t room_bytes) {
   const pd_cell *cell = &row->cells[column->index];
   if (column->is_text) return cell->missing ? "" : cell->v.text;
+  const char *unit = cell->is_double && !cell->missing ? unit_of_row(self->table, row) : NULL;
+  if (unit) {
+    cell_write_series(room, room_bytes, cell->v.d, unit);
+    return room;
+  }
   if (column->decimals != PD_NONE)
     cell_write_time(room, room_bytes, cell, column->unit, column->decimals, self->options->unit == CELL_AUTO);
   else
