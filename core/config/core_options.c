@@ -136,6 +136,8 @@ static const pd_option profile_rows[] = {
     PD_OPTION_DURATION(
         profile_settings, series_every, .def = "0", .min = "0", .max = "60s", .unit = "s",
         .help = "look at memory, threads and the GPU's clocks, power, SMs, PCIe and NVLink so often; 0: never"),
+    PD_OPTION(profile_settings, powercap_dir, .def = "/sys/class/powercap",
+              .help = "folder of the processors' energy counters; a container may have it elsewhere"),
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
               .help = "log step costs every this number of steps; 0: never"),
     PD_OPTION(profile_settings, step_info_unit, .def = "samples",

@@ -49,6 +49,7 @@ typedef struct profile_settings {
   int64_t series_every;    /* ns; 0: never */
   int64_t step_info_every; /* 0: never */
   const char *step_info_unit;
+  const char *powercap_dir; /* of the processors' energy counters */
   int64_t max_memory_bytes; /* of recorded data per window */
 } profile_settings;
 

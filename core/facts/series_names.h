@@ -11,6 +11,7 @@
   X(PROCESS_MEMORY, "process memory, bytes", "at the look; whole pages")                                               \
   X(LOADER_MEMORY, "loader batches, bytes", "at the look; room for batches, exact")                                    \
   X(PROCESS_CORES, "process, cores busy", SERIES_SINCE)                                                                \
+  X(PROCESSOR_POWER, "processors power, W", SERIES_SINCE "; the counter moves once a millisecond")                     \
   X(SM_CLOCK, "GPU SM clock, MHz", "at the look; 1 MHz")                                                               \
   X(MEMORY_CLOCK, "GPU memory clock, MHz", "at the look; 1 MHz")                                                       \
   X(TEMPERATURE, "GPU temperature, C", "at the look; 1 degree")                                                        \

@@ -24,7 +24,9 @@ struct guard {
   int64_t energy_ns;
   bool has_processors;
   powercap_count processors; /* when energy_ns was */
-  nvml *gpu;                 /* NULL: none, or no NVML */
+  const char *powercap;      /* the folder */
+  char fault[POWERCAP_FAULT_ROOM];
+  nvml *gpu; /* NULL: none, or no NVML */
   guard_facts facts;
   int64_t begun_ns, looked_ns;
   double busy_s, own_s; /* of processors, when it began */
@@ -144,9 +146,10 @@ void guard_end(guard *self, guard_facts *facts) {
   *facts = self->facts;
 }
 
-void guard_energy_begin(guard *self) {
+void guard_energy_begin(guard *self, const char *powercap) {
+  self->powercap = powercap;
   self->has_energy = self->gpu && nvml_energy(self->gpu, &self->energy_mj);
-  self->has_processors = powercap_read(POWERCAP_FOLDER, &self->processors);
+  self->has_processors = powercap_read(powercap, &self->processors, self->fault, sizeof self->fault);
   self->energy_ns = monotonic_ns();
 }
 
@@ -161,9 +164,12 @@ double guard_energy_j(guard *self) {
 double guard_processor_energy_j(guard *self) {
   powercap_count now;
   const double seconds = 1e-9 * (double)(monotonic_ns() - self->energy_ns);
-  if (!self->has_processors || seconds < GUARD_ENERGY_LEAST_S || !powercap_read(POWERCAP_FOLDER, &now)) return 0;
+  if (!self->has_processors || seconds < GUARD_ENERGY_LEAST_S) return 0;
+  if (!powercap_read(self->powercap, &now, self->fault, sizeof self->fault)) return 0;
   return powercap_joules(&self->processors, &now, seconds);
 }
+
+const char *guard_processor_fault(const guard *self) { return self->fault[0] ? self->fault : NULL; }
 
 /* Ticks are 10 ms: of a shorter time they say little. */
 #define TELLING_S 0.3

@@ -34,10 +34,13 @@ void guard_so_far(guard *self, guard_facts *facts);
 /* The GPU's energy, with all of its board, since guard_energy_begin, in joules. 0: no GPU, none that counts it, or a
  * time shorter than GUARD_ENERGY_LEAST_S, of which the counter, which moves some times a second, says too little. */
 #define GUARD_ENERGY_LEAST_S 1
-void guard_energy_begin(guard *self);
+/* `powercap`: the folder of the processors' counters, which stays. */
+void guard_energy_begin(guard *self, const char *powercap);
 double guard_energy_j(guard *self);
 /* The same of the processors' packages, by powercap. 0: no counter that this user may read, or as above. */
 double guard_processor_energy_j(guard *self);
+/* The file of a counter that could not be read, and why; NULL: all could, or the system has none. */
+const char *guard_processor_fault(const guard *self);
 
 /* Other programs that keep this share of the machine busy are worth a warning. */
 #define GUARD_OTHERS_WARN 0.1

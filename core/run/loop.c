@@ -195,10 +195,11 @@ static pd_status scheduled_steps(run_state *run) {
   pd_status status = data_loader_iter_begin(run->loader);
   board_phase(""); /* from here on its steps say what it does */
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
-  if (run->watch) guard_energy_begin(run->watch);
+  if (run->watch) guard_energy_begin(run->watch, run->settings->profile.powercap_dir);
   if (run->settings->profile.series_every && !run->timer_only)
     run->series =
         series_begin(run->record, &(series_wish){.every_ms = (run->settings->profile.series_every + 999999) / 1000000,
+                                                 .powercap = run->settings->profile.powercap_dir,
                                                  .loader_bytes = data_loader_bytes(run->loader),
                                                  .is_cuda = run->props.is_cuda,
                                                  .device_index = run->props.index});

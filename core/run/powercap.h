@@ -4,15 +4,14 @@
 #define CORE_RUN_POWERCAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#define POWERCAP_FOLDER "/sys/class/powercap"
 
 /* No package uses more: a counter may have begun anew more than once in a time in which this much is its whole range.
  */
 #define POWERCAP_MOST_W 1000
 
-enum { POWERCAP_PACKAGES = 16 };
+enum { POWERCAP_PACKAGES = 16, POWERCAP_FAULT_ROOM = 512 };
 
 /* The counters of all packages, in the order of their numbers. */
 typedef struct powercap_count {
@@ -20,8 +19,9 @@ typedef struct powercap_count {
   uint32_t count;
 } powercap_count;
 
-/* `folder` as POWERCAP_FOLDER. False: there is no package, or one that cannot be read. */
-bool powercap_read(const char *folder, powercap_count *out);
+/* `folder` as the system's, [profile] powercap_dir. False: there is no package, and `why` is ""; or one cannot be read,
+ * and `why` names the file. */
+bool powercap_read(const char *folder, powercap_count *out, char *why, size_t room);
 
 /* Joules between two readings that lie `seconds` apart. 0: not known, since packages came or went, or a counter may
  * have begun anew more than once. */

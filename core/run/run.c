@@ -213,6 +213,8 @@ static int run_and_report(run_state *run, const config *settings, const pd_run *
   if (truth_steps(run->truth)) truth_tell(run->truth, about);
   pd_summary summary;
   const pd_status summed = run_report_summary(run, settings, &summary);
+  if (!truth_steps(run->truth) || !truth_dialled(run->truth, about, &summary.dial_asked_us, &summary.dial_injected_us))
+    summary.dial_asked_us = summary.dial_injected_us = 0;
   if (summed != PD_OK) run_parts_report(NULL, summed, "summary", CODE_INTERNAL);
   const int ranks_code = report_ranks(run, about);
   if (run->live && has_table(settings)) rank_live_print_head(run->live); /* before what one rank says of itself */

@@ -137,6 +137,7 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
     summary->processor_energy_j_per_step = run->processor_energy_j / (double)summary->steps;
     summary->processor_energy_j_per_sample = summary->processor_energy_j_per_step / (double)settings->data.batch_size;
   }
+  if (run->watch) summary->processor_energy_note = guard_processor_fault(run->watch);
   memcpy(summary->lost, run->lost, sizeof summary->lost);
   summary->corrected_ns = run->corrected_ns;
   summary->profile = run->profile.mode;

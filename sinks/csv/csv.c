@@ -9,8 +9,10 @@
 #include "event_files.h"
 #include "own_files.h"
 
+#include "../lib/energy.h"
 #include "../lib/file_out.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -165,12 +167,22 @@ static pd_status write_run(state *self, const pd_summary *summary) {
   const pd_status status = open_file(self, "run", PD_NONE, &file);
   if (status != PD_OK) return status;
   csv_writer csv = {.out = &file.out};
-  csv_header(&csv, "outcome,reason,steps,windows,start_realtime_ns");
+  energy_figure energy[ENERGY_FIGURES];
+  energy_figures(summary, energy);
+  static const char *const keys[] = {"outcome", "reason", "steps", "windows", "start_realtime_ns"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) csv_text(&csv, keys[i]);
+  for (int i = 0; i < ENERGY_FIGURES; i++) csv_text(&csv, energy[i].key);
+  csv_end_record(&csv);
   csv_text(&csv, summary->outcome < sizeof outcomes / sizeof *outcomes ? outcomes[summary->outcome] : "failed");
   csv_text(&csv, summary->reason);
   csv_u64(&csv, summary->steps);
   csv_u64(&csv, summary->windows);
   csv_i64(&csv, self->run->start_realtime_ns);
+  for (int i = 0; i < ENERGY_FIGURES; i++)
+    if (isnan(energy[i].joules))
+      csv_empty(&csv);
+    else
+      csv_double(&csv, energy[i].joules);
   csv_end_record(&csv);
   return commit_file(self, &file);
 }

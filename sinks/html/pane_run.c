@@ -1,6 +1,10 @@
 /* The run: machine, versions, command, configuration, notes, and what each figure is; see panes.h. */
 #include "panes.h"
 
+#include "../lib/energy.h"
+
+#include <math.h>
+#include <stdio.h>
 #include <time.h>
 
 static void named(text_out *page, const char *name, const char *value) {
@@ -18,6 +22,16 @@ static void started(text_out *page, const pd_run *run) {
   char text[64] = "";
   if (gmtime_r(&seconds, &parts)) strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
   named(page, "Started", text);
+}
+
+static void energy(text_out *page, const pd_summary *summary) {
+  energy_figure all[ENERGY_FIGURES];
+  energy_figures(summary, all);
+  for (int i = 0; i < ENERGY_FIGURES; i++) {
+    char text[48];
+    snprintf(text, sizeof text, "%.6g J", all[i].joules);
+    if (!isnan(all[i].joules)) named(page, all[i].key, text);
+  }
 }
 
 static void notes(text_out *page, const pd_summary *summary) {
@@ -46,6 +60,7 @@ void pane_run(text_out *page, const pd_run *run, const pd_summary *summary) {
   named(page, "No GPU", run->fallback);
   named(page, "Host", run->host_name);
   started(page, run);
+  energy(page, summary);
   named(page, "pdhost", run->pdhost_version);
   named(page, "Sources", run->source_id);
   page_markup(page,

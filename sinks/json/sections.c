@@ -1,6 +1,7 @@
 /* See sections.h. The names of the first keys are those of the PyTorch script that the runs are compared with. */
 #include "sections.h"
 
+#include "../lib/energy.h"
 #include <pdhost/loss_names.h>
 
 #include <string.h>
@@ -351,14 +352,9 @@ void section_summary(json_writer *json, const pd_run *run, const pd_summary *sum
   number_double(json, "first_batch_s", summary->first_batch_s);
   number_u64(json, "peak_allocated_bytes", summary->peak_allocated_bytes);
   number_u64(json, "peak_reserved_bytes", summary->peak_reserved_bytes);
-  const bool has_energy = PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0;
-  number_double(json, "energy_j", has_energy ? summary->energy_j : (double)NAN);
-  number_double(json, "energy_j_per_step", has_energy ? summary->energy_j_per_step : (double)NAN);
-  number_double(json, "energy_j_per_sample", has_energy ? summary->energy_j_per_sample : (double)NAN);
-  const bool has_cpu = PD_HAS(pd_summary, summary, processor_energy_j_per_sample) && summary->processor_energy_j > 0;
-  number_double(json, "processor_energy_j", has_cpu ? summary->processor_energy_j : (double)NAN);
-  number_double(json, "processor_energy_j_per_step", has_cpu ? summary->processor_energy_j_per_step : (double)NAN);
-  number_double(json, "processor_energy_j_per_sample", has_cpu ? summary->processor_energy_j_per_sample : (double)NAN);
+  energy_figure energy[ENERGY_FIGURES];
+  energy_figures(summary, energy);
+  for (int i = 0; i < ENERGY_FIGURES; i++) number_double(json, energy[i].key, energy[i].joules);
   const bool has_pauses = PD_HAS(pd_summary, summary, paused_s);
   number_u64(json, "pauses", has_pauses ? summary->pauses : 0);
   number_double(json, "paused_s", has_pauses ? summary->paused_s : 0);

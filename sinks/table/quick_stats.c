@@ -71,6 +71,50 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_add(out, "\n");
 }
 
+/* NVML's counter moves some times a second: what it says at either end may be as old. */
+#define GPU_COUNTER_S 0.25
+
+/* Of the steps, from the first to the end of the last. */
+static double loop_seconds(const pd_summary *summary) {
+  double ns = 0;
+  for (uint64_t i = 0; i < summary->steps_all.count; i++)
+    ns += (double)PD_AT(pd_step_stats, &summary->steps_all, i)->batch_cost_ns;
+  return 1e-9 * ns;
+}
+
+static void energy(text *out, const pd_summary *summary, size_t columns) {
+  char sentence[768];
+  if (PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0) {
+    const double error = 100 * GPU_COUNTER_S / loop_seconds(summary);
+    const int used =
+        snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter",
+                 summary->energy_j_per_step, summary->energy_j_per_sample);
+    if (error >= 1 && isfinite(error))
+      snprintf(sentence + used, sizeof sentence - (size_t)used,
+               "; up to %.0f %% off, since the counter moves some times a second", error);
+    long_line(out, "energy", sentence, columns);
+  }
+  if (PD_HAS(pd_summary, summary, processor_energy_j_per_sample) && summary->processor_energy_j > 0) {
+    snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the processors, by powercap",
+             summary->processor_energy_j_per_step, summary->processor_energy_j_per_sample);
+    long_line(out, "processors' energy", sentence, columns);
+  } else if (PD_HAS(pd_summary, summary, processor_energy_note) && summary->processor_energy_note) {
+    snprintf(sentence, sizeof sentence,
+             "not known: %s; run as root, or have root give this user the right to read that file",
+             summary->processor_energy_note);
+    long_line(out, "processors' energy", sentence, columns);
+  }
+}
+
+static void dialled(text *out, const pd_summary *summary, size_t columns) {
+  char sentence[160];
+  if (!PD_HAS(pd_summary, summary, dial_injected_us) || !(summary->dial_asked_us > 0)) return;
+  const double asked_us = summary->dial_asked_us, off = 100 * (summary->dial_injected_us / asked_us - 1);
+  snprintf(sentence, sizeof sentence, "%.0f us a step asked for, %.0f us injected, %.1f %% %s", asked_us,
+           summary->dial_injected_us, fabs(off), off < 0 ? "less" : "more");
+  long_line(out, "dial", sentence, columns);
+}
+
 static void active_steps(text *out, const pd_analysis *analysis, const pd_summary *summary, size_t columns) {
   char figure[FIGURE_ROOM], sentence[96];
   const bool all = columns >= 80;
@@ -112,15 +156,8 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
   const size_t used = strlen(sentence);
   snprintf(sentence + used, sizeof sentence - used, "%s reserved", figure);
   long_line(out, "peak device memory", sentence, columns);
-  if (PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0) {
-    snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter",
-             summary->energy_j_per_step, summary->energy_j_per_sample);
-    long_line(out, "energy", sentence, columns);
-  }
-  if (!PD_HAS(pd_summary, summary, processor_energy_j_per_sample) || !(summary->processor_energy_j > 0)) return;
-  snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the processors, by powercap",
-           summary->processor_energy_j_per_step, summary->processor_energy_j_per_sample);
-  long_line(out, "processors' energy", sentence, columns);
+  energy(out, summary, columns);
+  dialled(out, summary, columns);
 }
 
 static void moved(text *out, double ns) {

@@ -11,9 +11,12 @@
 
 #include "layout.pb-c.h"
 
+#include "../lib/energy.h"
+
 #include <pdhost/clocks.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -181,6 +184,13 @@ static pd_status write_end(const state *self, const pd_summary *summary) {
                  {headline[4], summary->coverage}};
   markdown text = {0};
   pd_status status = PD_OK;
+  energy_figure energy[ENERGY_FIGURES];
+  energy_figures(summary, energy);
+  for (size_t i = 0; i < ENERGY_FIGURES && status == PD_OK; i++) {
+    char tag[64];
+    snprintf(tag, sizeof tag, "summary/%s", energy[i].key);
+    if (!isnan(energy[i].joules)) status = events_scalar(&place, tag, energy[i].joules);
+  }
   for (size_t i = 0; i < sizeof figures / sizeof *figures && status == PD_OK; i++)
     if (!isnan(figures[i].value)) status = events_scalar(&place, figures[i].tag, figures[i].value);
   if (status == PD_OK) {

@@ -1,4 +1,5 @@
 """What each key of [profile] adds to a run on the CPU device, against sums done by hand here."""
+import contextlib
 import csv
 import ctypes.util
 import glob
@@ -6,6 +7,8 @@ import json
 import os
 import re
 import struct
+import threading
+import time
 import unittest
 from collections import Counter, defaultdict
 
@@ -70,14 +73,18 @@ class Profile(ProfileCase):
 
     def test_series_are_the_same_in_every_output(self):
         """The counters of the csv are what there is; all other outputs have these values and what follows from them."""
-        self.run_csv("dataloader", "--profile_steps", "100", "-o", "profile.series_every=0.02s", "--sink",
-                     "json:output_json=out.json", "--sink", "html:path=out.html", "--sink", "tensorboard", "--sink",
-                     "chrome_trace:path=drawn.json")
+        with self.processors_that_use(30):
+            out = self.run_csv("dataloader", "--profile_steps", "100", "-o", "profile.series_every=0.02s", "-o",
+                               "data.io_sleep_ms=10", "-o", "profile.powercap_dir=powercap", "--sink",
+                               "json:output_json=out.json", "--sink", "html:path=out.html", "--sink", "tensorboard",
+                               "--sink", "chrome_trace:path=drawn.json", "--sink", "table:views=run series")
         values = defaultdict(list)
         for row in self.table("events/counters.csv"):
             if ", " in row["name"]:
                 values[row["name"]].append(float(row["value"]))
-        self.assertLessEqual({"loader batches, bytes", "thread main, cores busy", "thread loader 0, cores busy"}, set(values))
+        self.assertLessEqual({"loader batches, bytes", "thread main, cores busy", "thread loader 0, cores busy",
+                              "processors power, W"}, set(values))
+        self.assertAlmostEqual(sum(values["processors power, W"]) / len(values["processors power, W"]), 30, delta=6)
         table = {f"{row['series_name']}, {row['series_unit']}": row for row in self.table("series.csv")}
         self.assertEqual(set(table), set(values))
         for name, row in table.items():
@@ -86,8 +93,13 @@ class Profile(ProfileCase):
                                    delta=1e-9 * max(values[name]) + 1e-12)
             self.assertEqual((float(row["series_min"]), float(row["series_max"])), (min(values[name]), max(values[name])))
             self.assertTrue(row["series_resolution"], name)
+        memory = table["process memory, bytes"]
+        low, mean, high = (f"{float(memory[key]) / 2 ** 20:.2f} MiB" for key in ("series_min", "series_mean", "series_max"))
+        self.assertRegex(out, rf"\nprocess memory +bytes +{memory['series_looks']} +{low} +{mean} +{high}")
+        self.assertRegex(out, r"\nprocess +cores busy +\d+( +\d\.\d{2,3}){3}")
         with open(self.path("out.json"), encoding="utf-8") as file:
-            window = json.load(file)["windows"][0]
+            document = json.load(file)
+        window = document["windows"][0]
         self.assertEqual({f"{one['name']}, {one['unit']}": one["values"] for one in window["series"]}, values)
         self.assertTrue(all(len(one["ts_ns"]) == len(one["values"]) for one in window["series"]))
         with open(self.path("drawn.json"), encoding="utf-8") as file:
@@ -110,6 +122,52 @@ class Profile(ProfileCase):
                          [f"{float(cores['series_min']):.4g} to {float(cores['series_max']):.4g}, "
                           f"mean {float(cores['series_mean']):.4g} cores busy"])
         self.assertEqual([path.count("L") + 1 for _, _, path in figures], [len(values[name]) for name in table])
+        (run,) = self.table("run.csv")
+        for key in ("processor_energy_j", "processor_energy_j_per_step", "processor_energy_j_per_sample"):
+            self.assertGreater(document[key], 0)
+            self.assertEqual(float(run[key]), document[key])
+            self.assertIn(struct.pack("<f", document[key]), board.partition(f"summary/{key}".encode())[2][:64])
+            self.assertIn(f'<tr><th scope="row">{key}</th><td>{document[key]:.6g} J</td></tr>', page)
+        self.assertEqual((document["energy_j"], run["energy_j"]), (None, ""))
+        self.assertNotIn(b"summary/energy_j", board)
+
+    @contextlib.contextmanager
+    def processors_that_use(self, watts):
+        """The counters of one package, in the folder powercap, which move every 5 ms."""
+        folder = self.path("powercap/intel-rapl:0")
+        os.makedirs(folder)
+        for name, text in (("name", "package-0"), ("max_energy_range_uj", "262143328850"), ("energy_uj", "0")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(f"{text}\n")
+        ends, begun = threading.Event(), time.monotonic()
+
+        def count():
+            while not ends.wait(0.005):
+                with open(os.path.join(folder, "next"), "w", encoding="utf-8") as file:
+                    file.write(f"{int(1e6 * watts * (time.monotonic() - begun))}\n")
+                os.replace(os.path.join(folder, "next"), os.path.join(folder, "energy_uj"))
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        try:
+            yield
+        finally:
+            ends.set()
+            thread.join()
+
+    def test_what_keeps_the_processors_energy_from_being_known(self):
+        folder = self.path("powercap/intel-rapl:0")
+        os.makedirs(os.path.join(folder, "energy_uj"))  # a folder, since root may read every file
+        with open(os.path.join(folder, "name"), "w", encoding="utf-8") as file:
+            file.write("package-0\n")
+        words = ("control", "-o", "profile.powercap_dir=powercap", "--sink", "table:views=run")
+        code, out, err = self.run_small("--scenario", *words)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(re.sub(r"\s+", " ", out), r"processors' energy not known: powercap/intel-rapl:0/energy_uj: Is a directory; "
+                         "run as root, or have root give this user the right to read that file")
+        code, out, err = self.run_small("--scenario", "control", "-o", "profile.powercap_dir=nothing", "--sink", "table:views=run")
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("processors' energy", out)
 
     def test_modules_name_the_path(self):
         self.run_csv("control", "-o", "profile.with_modules=true")

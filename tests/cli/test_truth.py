@@ -120,6 +120,24 @@ class Truth(Case):
                 self.assertIsNone(truth["asked_count_per_step"])
                 self.assertEqual(truth["settings"][f"scenario.{key}"], str(asked))
 
+    def test_the_report_says_what_was_asked_for_and_how_far_off_it_is(self):
+        for scenario, dial in (("host_compute", "scenario.inject_us=1500"), ("slow_clock", "scenario.inject_share=0.2")):
+            with self.subTest(scenario=scenario):
+                code, out, err = self.run_small("--scenario", scenario, "-o", dial, "-o", "truth.block=1", "--trace_dir",
+                                                "traces", "--sink", "table:views=run")
+                self.assertEqual(code, 0, err)
+                truth = self.json("traces/truth/truth.json")
+                said = re.search(r"dial +(\d+) us a step asked for, (-?\d+) us injected, ([\d.]+) % (more|less)",
+                                 re.sub(r"\s+", " ", out))
+                self.assertIsNotNone(said, out)
+                self.assertAlmostEqual(int(said.group(1)), truth["asked_us_per_step"], delta=0.51)
+                self.assertAlmostEqual(int(said.group(2)), truth["measured_us_per_step"], delta=0.51)
+                self.assertAlmostEqual(float(said.group(3)), abs(truth["dial_error_percent"]), delta=0.051)
+                self.assertEqual(said.group(4), "less" if truth["dial_error_percent"] < 0 else "more")
+        code, out, err = self.run_small("--scenario", "control", "--trace_dir", "traces", "--sink", "table:views=run")
+        self.assertEqual(code, 0, err)
+        self.assertNotRegex(out, r"\n +dial ")
+
     def test_a_count_of_nothing_turns_the_dial_off(self):
         for scenario, cure in (("sync", "reads_per_step=0"), ("small_batch", "passes=1")):
             truth = self.truth(scenario, "-o", "scenario.inject_us=2000", "-o", f"scenario.{cure}")

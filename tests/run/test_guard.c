@@ -122,11 +122,11 @@ PD_TEST(guard, takes_the_energy_of_a_second_or_more) {
   setenv("FAKE_NVML", "1980 1980 0", 1);
   unsetenv("CUDA_VISIBLE_DEVICES");
   guard *self = guard_open(true, 0);
-  guard_energy_begin(self);
+  guard_energy_begin(self, "/nowhere");
   setenv("FAKE_NVML_ENERGY", "5000", 1);
   usleep(1050000);
   cr_assert_eq(guard_energy_j(self), 0, "the GPU did not count when it began");
-  guard_energy_begin(self);
+  guard_energy_begin(self, "/nowhere");
   setenv("FAKE_NVML_ENERGY", "9250", 1);
   cr_assert_eq(guard_energy_j(self), 0, "too short a time");
   usleep(1050000);
@@ -135,7 +135,7 @@ PD_TEST(guard, takes_the_energy_of_a_second_or_more) {
   cr_assert_eq(guard_energy_j(self), 0, "the counter began anew");
   guard_close(self);
   self = guard_open(false, 0);
-  guard_energy_begin(self);
+  guard_energy_begin(self, "/nowhere");
   usleep(1050000);
   cr_assert_eq(guard_energy_j(self), 0, "no GPU");
   guard_close(self);

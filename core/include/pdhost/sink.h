@@ -110,6 +110,12 @@ typedef struct pd_summary {
   /* Energy of the processors' packages over the same time, by the system's powercap, in joules. 0: not known, since
    * this user may not read the counters, or as above. */
   double processor_energy_j, processor_energy_j_per_step, processor_energy_j_per_sample;
+  /* Why the processors' energy is not known although the system counts it, one line. NULL: it is, or there is no such
+   * counter. */
+  const char *processor_energy_note;
+  /* What a step of the scenario was to take for what it injects, in microseconds, and what that came to. 0: it was not
+   * dialled by time. */
+  double dial_asked_us, dial_injected_us;
 } pd_summary;
 
 /* A callback that fails is reported, its sink is closed and dropped; the run and the other sinks go on. */

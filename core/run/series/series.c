@@ -6,6 +6,7 @@
 #include "facts/series_names.h"
 #include "gpu_activity.h"
 #include "run/nvml.h"
+#include "run/powercap.h"
 #include "thread_use.h"
 
 #include <pdhost/clocks.h>
@@ -31,7 +32,9 @@ struct series {
   bool told;   /* which series of the GPU there are not */
   bool seen[SERIES_COUNT];
   int64_t looked_ns;
-  double used_s; /* of processors by this process, when looked_ns was; negative: not known */
+  bool has_energy;
+  powercap_count energy; /* of the processors, when looked_ns was */
+  double used_s;         /* of processors by this process, when looked_ns was; negative: not known */
   pthread_t thread;
   sem_t ends;
 };
@@ -78,6 +81,17 @@ static double resident_bytes(void) {
   return end > second ? (double)pages * (double)sysconf(_SC_PAGESIZE) : (double)NAN;
 }
 
+/* Before looked_ns is set anew. */
+static void look_at_processors(series *self, bool is_first, double elapsed_s) {
+  char why[POWERCAP_FAULT_ROOM]; /* the run says so */
+  powercap_count now;
+  const bool has_now = self->wish.powercap && powercap_read(self->wish.powercap, &now, why, sizeof why);
+  if (!is_first && has_now && self->has_energy && elapsed_s > 0)
+    put(self, SERIES_PROCESSOR_POWER, powercap_joules(&self->energy, &now, elapsed_s) / elapsed_s);
+  self->has_energy = has_now;
+  self->energy = now;
+}
+
 static void look_at_process(series *self, bool is_first) {
   const int64_t now_ns = monotonic_ns();
   const double used_s = used_seconds(), elapsed_s = 1e-9 * (double)(now_ns - self->looked_ns);
@@ -85,6 +99,7 @@ static void look_at_process(series *self, bool is_first) {
   if (self->wish.loader_bytes) put(self, SERIES_LOADER_MEMORY, (double)self->wish.loader_bytes);
   if (!is_first && used_s >= 0 && self->used_s >= 0 && elapsed_s > 0)
     put(self, SERIES_PROCESS_CORES, (used_s - self->used_s) / elapsed_s);
+  look_at_processors(self, is_first, elapsed_s);
   self->used_s = used_s;
   self->looked_ns = now_ns;
   if (self->threads && is_first) thread_use_forget(self->threads);

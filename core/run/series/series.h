@@ -1,8 +1,8 @@
 /*
  * What a run uses of the machine over its windows, looked at in equal spans by a thread of its own: memory of the
- * process and of the loader's batches, processor time of the process and of its threads, and what NVML knows of the
- * GPU. Each look is a counter of the trace, by a name of facts/series_names.h; what is not known has none. What is
- * a mean since the look before begins with the second look of a window.
+ * process and of the loader's batches, processor time of the process and of its threads, the processors' power, and
+ * what NVML knows of the GPU. Each look is a counter of the trace, by a name of facts/series_names.h; what is not known
+ * has none. What is a mean since the look before begins with the second look of a window.
  */
 #ifndef CORE_RUN_SERIES_H
 #define CORE_RUN_SERIES_H
@@ -17,6 +17,7 @@ typedef struct series series;
 typedef struct series_wish {
   int64_t every_ms;
   uint64_t loader_bytes; /* memory of the loader's batches; 0: there are none */
+  const char *powercap;  /* the folder of the processors' energy counters; NULL: none */
   bool is_cuda;          /* also look at GPU `device_index` */
   uint32_t device_index;
 } series_wish;
