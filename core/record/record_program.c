@@ -63,11 +63,14 @@ static void become_program(const record_program *self, int failed) {
 
 pd_status record_program_start(record_program *self, error *err) {
   int failed[2], why = 0;
-  if (pipe2(failed, O_CLOEXEC) != 0) {
-    self->status = RECORD_NOT_EXECUTABLE << 8;
-    return error_set(err, PD_IO, CODE_INTERNAL, "record: no pipe can be made: %s", strerror(errno));
-  }
   take_signals(self);
+  record_witness_start(&self->witness, &self->taken); /* before there is a pipe, which it would hold open */
+  if (pipe2(failed, O_CLOEXEC) != 0) {
+    why = errno;
+    record_program_end(self);
+    self->status = RECORD_NOT_EXECUTABLE << 8;
+    return error_set(err, PD_IO, CODE_INTERNAL, "record: no pipe can be made: %s", strerror(why));
+  }
   fflush(NULL); /* else the child prints what is buffered here once more */
   self->pid = fork();
   if (self->pid == 0) become_program(self, failed[1]);
@@ -82,6 +85,12 @@ pd_status record_program_start(record_program *self, error *err) {
                    strerror(why));
 }
 
+/* What the terminal sends, and what a person or a launcher sends to the process group. */
+static bool program_has_it(record_program *self, const siginfo_t *about) {
+  if (about->si_code == SI_KERNEL) return true;
+  return getpgid(self->pid) == getpgrp() && record_witness_saw(&self->witness, about);
+}
+
 static void hand_on(record_program *self, const siginfo_t *about) {
   const bool is_asking = about->si_code == SI_QUEUE && about->si_value.sival_int == RECORD_ASKING;
   if (about->si_signo == SIGNALS_PAUSE || about->si_signo == SIGNALS_RESUME)
@@ -90,7 +99,7 @@ static void hand_on(record_program *self, const siginfo_t *about) {
     self->askings++;
   else if (about->si_signo == SIGUSR2 && self->takes_signal)
     self->signals++;
-  else if (about->si_signo != SIGCHLD && about->si_code != SI_KERNEL)
+  else if (about->si_signo != SIGCHLD && !program_has_it(self, about))
     (void)kill(self->pid, about->si_signo);
 }
 
@@ -125,6 +134,7 @@ int record_program_code(const record_program *self) {
 /* A signal that nobody waits for any more is nobody's. */
 void record_program_end(record_program *self) {
   static const struct timespec at_once;
+  record_witness_end(&self->witness);
   while (sigtimedwait(&self->taken, NULL, &at_once) > 0) {}
   (void)signal(SIGCHLD, self->child_ends);
   sigprocmask(SIG_SETMASK, &self->before, NULL);

@@ -3,6 +3,8 @@
 #ifndef CORE_RECORD_RECORD_PROGRAM_H
 #define CORE_RECORD_RECORD_PROGRAM_H
 
+#include "record_witness.h"
+
 #include "base/error.h"
 
 #include <signal.h>
@@ -20,6 +22,7 @@ typedef struct record_program {
   pid_t pid;
   sigset_t taken, before;
   void (*child_ends)(int); /* what SIGCHLD did before */
+  record_witness witness;  /* which signals the program got by itself */
   uint32_t signals;        /* how often SIGUSR2 came, which is pdhost's own */
   uint32_t askings;        /* how often a snapshot was asked for */
   bool is_paused;          /* the recording is to be paused: see base/signals.h */
@@ -36,8 +39,8 @@ enum { RECORD_ASKING = 0x50445348 };
 
 /* Zeroed but for its first seven fields. */
 pd_status record_program_start(record_program *self, error *err);
-/* Waits for at most so long, and hands on the signals that come: one that the terminal sends reaches the program by
- * itself. True: the program has ended. */
+/* Waits for at most so long, and hands on the signals that come, but for those that reach the program by themselves:
+ * from the terminal, or to the whole process group. True: the program has ended. */
 bool record_program_wait(record_program *self, int milliseconds);
 /* Once it has ended: waits for at most so long for a signal that asks pdhost itself to end. Its number; 0: none came.
  * What comes within half a second of the program's end was meant for the program. */

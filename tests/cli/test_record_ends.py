@@ -3,6 +3,7 @@ import glob
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -65,6 +66,51 @@ class Ends(Record):
         self.assertEqual(process.returncode, 143, err)
         self.assertIn("steps 0 to 49 (50)", out)
 
+
+    COUNTS = """
+import signal, time
+wanted = {signal.SIGINT, signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+print("here", flush=True)
+until, got = time.monotonic() + 2, 0
+while (left := until - time.monotonic()) > 0: got += signal.sigtimedwait(wanted, left) is not None
+print(got)
+"""
+
+    def counted(self, send):
+        """How many signals the program has got."""
+        process = self.start("record", "-q", "--", sys.executable, "-c", self.COUNTS, watch=False, start_new_session=True)
+        process.stdout.readline()
+        send(process.pid)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        return int(out)
+
+    def test_each_signal_reaches_the_program_once(self):
+        def to_the_group(pid):
+            for _ in range(10):
+                os.killpg(pid, signal.SIGINT)
+                time.sleep(0.1)
+        self.assertEqual(self.counted(to_the_group), 10)
+        self.assertEqual(self.counted(lambda pid: os.kill(pid, signal.SIGTERM)), 1)
+
+        def one_after_the_other(pid):
+            os.killpg(pid, signal.SIGINT)
+            time.sleep(0.7)
+            os.kill(pid, signal.SIGINT)
+        self.assertEqual(self.counted(one_after_the_other), 2)
+
+        def as_timeout_does(pid):
+            os.kill(pid, signal.SIGTERM)
+            os.killpg(pid, signal.SIGTERM)
+        self.assertEqual(self.counted(as_timeout_does), 1)
+
+    def test_a_program_of_another_group_gets_what_pdhosts_group_got(self):
+        command = ("setsid", sys.executable, "-c", self.COUNTS)
+        process = self.start("record", "-q", "--", *command, watch=False, start_new_session=True)
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=60)[0], "1\n")
 
     def test_kills_at_any_moment(self):
         """The report is written each time, but for a program that was killed before anything had left CUPTI's hands."""

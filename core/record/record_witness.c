@@ -1,0 +1,79 @@
+/* See record_witness.h. */
+#include "record_witness.h"
+
+#include "base/monotonic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The kernel hands a signal to all of a group at once; the process may have to wait for a processor. */
+enum { PATIENCE_MS = 50 };
+/* What one sender sends to the group and to pdhost within this time is one signal: `timeout` does that. */
+#define SAME_NS INT64_C(500000000)
+
+static void watch(const sigset_t *wanted, int answer) {
+  siginfo_t about;
+  sigset_t all;
+  sigfillset(&all);
+  (void)sigprocmask(SIG_SETMASK, &all, NULL);
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)prctl(PR_SET_NAME, "pdhost signals");
+  for (int fd = 0; fd < 3; fd++) (void)close(fd); /* who reads pdhost's output is to see its end */
+  for (;;) {
+    const int number = sigwaitinfo(wanted, &about);
+    const record_seen seen = {.number = number, .sender = about.si_pid, .ns = monotonic_ns()};
+    if (number > 0 && number != SIGCHLD && write(answer, &seen, sizeof seen) < 0 && errno == EPIPE) _exit(0);
+  }
+}
+
+void record_witness_start(record_witness *self, const sigset_t *wanted) {
+  int ends[2];
+  *self = (record_witness){.pid = 0};
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  const pid_t parent = getpid();
+  self->pid = fork();
+  if (self->pid == 0) {
+    (void)close(ends[0]);
+    if (getppid() == parent) watch(wanted, ends[1]);
+    _exit(0);
+  }
+  (void)close(ends[1]);
+  self->answer = ends[0];
+  if (self->pid > 0) return;
+  (void)close(ends[0]);
+  self->pid = 0;
+}
+
+static bool is_known(const record_witness *self, const siginfo_t *about, int64_t now_ns) {
+  for (uint32_t i = 0; i < RECORD_WITNESSED; i++) {
+    const record_seen *seen = &self->seen[i];
+    if (seen->number == about->si_signo && seen->sender == about->si_pid && now_ns - seen->ns < SAME_NS) return true;
+  }
+  return false;
+}
+
+bool record_witness_saw(record_witness *self, const siginfo_t *about) {
+  const int64_t until = monotonic_ns() + PATIENCE_MS * INT64_C(1000000);
+  for (int64_t now = monotonic_ns(); self->pid; now = monotonic_ns()) {
+    while (read(self->answer, &self->seen[self->next % RECORD_WITNESSED], sizeof *self->seen) ==
+           (ssize_t)sizeof *self->seen)
+      self->next++;
+    if (is_known(self, about, now)) return true;
+    if (now >= until) return false;
+    struct pollfd one = {.fd = self->answer, .events = POLLIN};
+    if (poll(&one, 1, (int)((until - now) / 1000000) + 1) > 0 && !(one.revents & POLLIN)) return false;
+  }
+  return false;
+}
+
+void record_witness_end(record_witness *self) {
+  if (!self->pid) return;
+  (void)close(self->answer);
+  (void)kill(self->pid, SIGKILL);
+  while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR) {}
+  *self = (record_witness){.pid = 0};
+}
