@@ -1,7 +1,7 @@
 /*
  * What `pdhost record` and the processes that it records tell each other: one mapped file in a folder of their own,
- * which the environment names. A process that is recorded writes only its own slot, and the supervisor writes `order`.
- * A process without a ring has nothing to say beyond its slot. Beside it lie the rings, "7.ring" for slot 7.
+ * which the environment names. A process takes a slot when it has launched something or cannot be recorded, writes only
+ * its own, and keeps it. The supervisor writes `order`. Beside it lie the rings, "7.ring" for slot 7.
  */
 #ifndef CORE_CAPTURE_RECORD_BOARD_H
 #define CORE_CAPTURE_RECORD_BOARD_H
@@ -19,15 +19,13 @@
   "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code" and "yield", with commas */
 #define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
 
-enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 3, RECORD_SLOTS = 512 };
+enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 4, RECORD_SLOTS = 512 };
 
 typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2, RECORD_PAUSE = 3 } record_order;
 
 /* How far a process is. */
 typedef enum record_state {
   RECORD_FREE = 0,
-  RECORD_LOADED,  /* CUDA was initialised in it */
-  RECORD_READY,   /* CUPTI is its own; nothing was launched yet */
   RECORD_RUNS,    /* there is a ring */
   RECORD_DONE,    /* it has written all that it will */
   RECORD_REFUSED, /* `why` says what prevented it */
@@ -56,9 +54,11 @@ typedef struct record_slot {
 
 typedef struct record_board {
   uint32_t mark, version;
-  _Atomic uint32_t order; /* record_order */
-  _Atomic uint32_t taken; /* slots, may be beyond RECORD_SLOTS */
-  uint32_t ring_blocks;   /* of each process */
+  _Atomic uint32_t order;   /* record_order */
+  _Atomic uint32_t taken;   /* slots, may be beyond RECORD_SLOTS */
+  _Atomic uint32_t begun;   /* processes that initialised CUDA */
+  _Atomic uint32_t refused; /* those of them that cannot be recorded, with a slot or without */
+  uint32_t ring_blocks;     /* of each process */
   uint32_t reserved;
   char cupti[256]; /* the file of the CUPTI to use; "": the process's own */
   record_slot slots[RECORD_SLOTS];

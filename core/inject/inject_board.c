@@ -62,12 +62,19 @@ bool inject_board_open(inject_board *self) {
   if (!folder || !*folder || strlen(folder) >= sizeof self->folder) return false;
   self->board = map_board(folder);
   if (!self->board) return false;
+  atomic_fetch_add_explicit(&self->board->begun, 1, memory_order_relaxed);
+  memcpy(self->folder, folder, strlen(folder) + 1);
+  self->slot = &self->own;
+  introduce(self->slot);
+  return true;
+}
+
+bool inject_board_take(inject_board *self) {
+  if (self->slot != &self->own) return true;
   self->number = atomic_fetch_add_explicit(&self->board->taken, 1, memory_order_relaxed);
   if (self->number >= RECORD_SLOTS) return false;
-  memcpy(self->folder, folder, strlen(folder) + 1);
   self->slot = &self->board->slots[self->number];
-  introduce(self->slot);
-  inject_board_state(self, RECORD_LOADED);
+  memcpy(self->slot, &self->own, sizeof self->own);
   return true;
 }
 
@@ -83,8 +90,10 @@ void inject_board_whole(const inject_board *self, int64_t until_ns) {
   atomic_store_explicit(&self->slot->whole_until_ns, until_ns, memory_order_release);
 }
 
-void inject_board_refuse(const inject_board *self, record_cause cause, const char *format, ...) {
+void inject_board_refuse(inject_board *self, record_cause cause, const char *format, ...) {
   va_list args;
+  atomic_fetch_add_explicit(&self->board->refused, 1, memory_order_relaxed);
+  if (atomic_load_explicit(&self->board->taken, memory_order_relaxed) < RECORD_SLOTS / 2) (void)inject_board_take(self);
   va_start(args, format);
   (void)vsnprintf(self->slot->why, sizeof self->slot->why, format, args);
   va_end(args);

@@ -92,6 +92,10 @@ static void refuse(record_cause cause, const char *why) {
 /* With what the process has recorded by now. A ring that is smaller than wanted is better than none. */
 static bool open_ring(void) {
   char path[320], why[160];
+  if (!inject_board_take(self.board)) {
+    refuse(RECORD_CAUSE_NO_ROOM, "too many processes are recorded"); /* counted on the board */
+    return false;
+  }
   (void)snprintf(path, sizeof path, "%s/%u.ring", self.board->folder, self.board->number);
   uint32_t blocks = self.board->board->ring_blocks;
   bool made = ring_create(&self.ring, path, blocks);
@@ -196,6 +200,7 @@ static void obey(void) {
 static void yield_cupti(void) {
   if (!self.session.subscribed) return;
   if (!self.ended && !self.refused) {
+    (void)inject_board_take(self.board);
     self.board->slot->cause = RECORD_CAUSE_YIELDED; /* before its state says that it is done */
     flush(false);
     cupti_session_disable(&self.session);
@@ -283,10 +288,7 @@ void inject_collect_start(inject_board *board) {
     refuse(RECORD_CAUSE_OTHER, why);
     return;
   }
-  if (start_thread())
-    inject_board_state(board, RECORD_READY);
-  else
-    refuse(RECORD_CAUSE_OTHER, "no thread could be made");
+  if (!start_thread()) refuse(RECORD_CAUSE_OTHER, "no thread could be made");
 }
 
 void inject_collect_leave(int64_t patience_ns) {

@@ -21,7 +21,7 @@ static void name_file(const inject_board *board, const cupti_api *api) {
   board->slot->cupti_version = api->version;
 }
 
-bool inject_cupti_find(const inject_board *board, cupti_api *api) {
+bool inject_cupti_find(inject_board *board, cupti_api *api) {
   char path[PATH_MAX] = "", why[512];
   if (!dl_iterate_phdr(find_mapped, path)) (void)snprintf(path, sizeof path, "%s", board->board->cupti);
   if (cupti_api_load(api, path, why, sizeof why) == PD_OK) {

@@ -8,6 +8,6 @@
 #include "devices/cuda/cupti/cupti_api.h"
 
 /* Fills the table, and names the file in the slot. False: the slot says why. */
-bool inject_cupti_find(const inject_board *board, cupti_api *api);
+bool inject_cupti_find(inject_board *board, cupti_api *api);
 
 #endif

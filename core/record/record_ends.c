@@ -116,21 +116,20 @@ static const char *obstacle(const char *command) {
 
 void record_ends_tell(const record_rings *rings, const char *command, bool begun) {
   const record_session *session = rings->session;
-  const uint32_t count = record_session_count(session);
-  uint32_t refused = 0;
+  const uint32_t count = record_session_count(session), begun_cuda = record_session_begun(session);
+  const uint32_t refused = record_session_refused(session);
   tell_refused(session, count);
   tell_yielded(session, count);
-  for (uint32_t i = 0; i < count; i++) refused += record_slot_state(&session->board->slots[i]) == RECORD_REFUSED;
   if (record_session_beyond(session))
-    log_line(PD_LOG_WARN, NULL, "%u processes beyond the first %d that used CUDA were not recorded",
+    log_line(PD_LOG_WARN, NULL, "%u processes beyond the first %d that launched something were not recorded",
              record_session_beyond(session), RECORD_SLOTS);
   if (rings->fault)
     log_line(PD_LOG_WARN, NULL, "%s: the recording cannot be written there: %s; what was written until then is used",
              rings->folder, strerror(rings->fault));
-  if (record_rings_begun(rings) || rings->fault || (refused && refused == count)) return;
+  if (record_rings_begun(rings) || rings->fault || (refused && refused == begun_cuda)) return;
   if (!begun) {
     log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s ended before the recording was to begin", command);
-  } else if (count > refused) {
+  } else if (begun_cuda) {
     log_line(
         PD_LOG_WARN, NULL,
         "nothing was recorded: CUDA was initialised, but nothing was launched before the process ended; is the work "

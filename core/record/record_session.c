@@ -86,6 +86,14 @@ uint32_t record_session_count(const record_session *self) {
   return taken < RECORD_SLOTS ? taken : RECORD_SLOTS;
 }
 
+uint32_t record_session_begun(const record_session *self) {
+  return atomic_load_explicit(&self->board->begun, memory_order_relaxed);
+}
+
+uint32_t record_session_refused(const record_session *self) {
+  return atomic_load_explicit(&self->board->refused, memory_order_relaxed);
+}
+
 uint32_t record_session_beyond(const record_session *self) {
   return atomic_load_explicit(&self->board->taken, memory_order_relaxed) - record_session_count(self);
 }

@@ -19,7 +19,11 @@ void record_session_close(record_session *self);
 void record_session_order(record_session *self, record_order order);
 /* How many slots are in use. */
 uint32_t record_session_count(const record_session *self);
-/* `number` of them did not fit. */
+/* How many processes have initialised CUDA. */
+uint32_t record_session_begun(const record_session *self);
+/* How many of them cannot be recorded. */
+uint32_t record_session_refused(const record_session *self);
+/* How many found no slot. */
 uint32_t record_session_beyond(const record_session *self);
 static inline record_state record_slot_state(const record_slot *slot) {
   return (record_state)atomic_load_explicit(&slot->state, memory_order_acquire);

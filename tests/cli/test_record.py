@@ -127,6 +127,21 @@ class Trees(Record):
         self.assertEqual(len(figures["step_rows"]), 40)
         self.assertEqual(self.warnings(err), [])
 
+    def test_processes_that_launch_nothing_take_no_place(self):
+        """There are 512."""
+        command = ("sh", "-c", f"for i in $(seq 520); do '{PROGRAM}' init; done; '{PROGRAM}' init steps=40 settle")
+        code, _, err, figures = self.record(command=command)
+        self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures, err)
+        self.assertEqual((len(figures["step_rows"]), self.warnings(err)), (40, []))
+
+    def test_processes_that_are_refused_leave_places(self):
+        command = ("sh", "-c", f"for i in $(seq 520); do '{PROGRAM}' version=20 init; done; '{PROGRAM}' init steps=40 settle")
+        code, _, err, figures = self.record(command=command)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(figures["step_rows"]), 40, err)
+        self.assertEqual(len([line for line in self.warnings(err) if "and 255 more processes" in line]), 1, err)
+
 
 class Clear(Record):
     """What stands in the way is said in one line, and the program runs on."""
