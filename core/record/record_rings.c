@@ -310,8 +310,10 @@ static bool open_ring(const record_rings *self, record_ring *ring) {
   (void)snprintf(path, sizeof path, "%s/%u.ring", self->session->folder, ring->slot);
   ring->open = ring_open(&ring->reader, path) == PD_OK;
   if (!ring->open) ring_close(&ring->reader);
-  if (ring->open) ring->realtime_ns = ring->reader.head->realtime_ns;
-  return ring->open;
+  if (!ring->open) return false;
+  (void)unlink(path); /* so that its memory is free once both processes are done with it, however they end */
+  ring->realtime_ns = ring->reader.head->realtime_ns;
+  return true;
 }
 
 static void show_state(const record_rings *self, uint32_t writing) {
@@ -349,8 +351,7 @@ uint32_t record_rings_drain(record_rings *self) {
 }
 
 void record_rings_outlive(record_rings *self) {
-  const uint32_t count = record_session_count(self->session);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) {
     record_ring *ring = &self->all[i];
     if (ring->open && !ring->closed && !ring_has_ended(&ring->reader) && ring_writer_lives(&ring->reader))
       ring->outlives = true;
@@ -358,8 +359,7 @@ void record_rings_outlive(record_rings *self) {
 }
 
 void record_rings_end(record_rings *self) {
-  const uint32_t count = record_session_count(self->session);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) {
     record_ring *ring = &self->all[i];
     if (!ring->open || ring->closed) continue;
     ring->outlives = true;
@@ -368,8 +368,7 @@ void record_rings_end(record_rings *self) {
 }
 
 bool record_rings_begun(const record_rings *self) {
-  const uint32_t count = record_session_count(self->session);
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < record_session_count(self->session); i++)
     if (self->all[i].works) return true;
   return false;
 }

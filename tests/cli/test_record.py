@@ -22,6 +22,12 @@ class Whole(Record):
         self.assertIn("pdhost-record-", folder)
         self.assertFalse(os.path.exists(folder))
 
+    def test_a_ring_has_no_name_once_it_is_read(self):
+        """Its memory goes with the process that wrote it, and with pdhost."""
+        command = ("sh", "-c", f"'{PROGRAM}' init steps=40 settle settle; ls $PDHOST_RECORD")
+        code, out, err, figures = self.record(command=command)
+        self.assertEqual((code, out, len(figures["step_rows"])), (0, "board\n", 40), err)
+
     def test_every_step_and_every_launch(self):
         """What CUPTI still holds at the end is brought out: the other tests wait for that themselves."""
         _, err, figures = self.recorded("init", "steps=60", steps=60)
