@@ -180,6 +180,12 @@ static void go_on(void) {
   self.pause = (capture_pause){0};
 }
 
+static void stop(void) {
+  flush(false);
+  cupti_session_disable(&self.session);
+  end();
+}
+
 static void obey(void) {
   char why[256];
   const record_order order = inject_board_order(self.board);
@@ -190,21 +196,15 @@ static void obey(void) {
     refuse(RECORD_CAUSE_OTHER, why);
   else if (order == RECORD_GO && self.pause.start_ns)
     go_on();
-  if (order != RECORD_STOP) return;
-  flush(false);
-  cupti_session_disable(&self.session);
-  end();
+  if (order == RECORD_STOP) stop();
 }
 
-/* To the program's own profiler. Not by cuptiFinalize: the program's threads may be inside CUDA. */
+/* To the program's own profiler. */
 static void yield_cupti(void) {
-  if (!self.session.subscribed) return;
   if (!self.ended && !self.refused) {
     (void)inject_board_take(self.board);
     self.board->slot->cause = RECORD_CAUSE_YIELDED; /* before its state says that it is done */
-    flush(false);
-    cupti_session_disable(&self.session);
-    end();
+    stop();
   }
   cupti_session_unsubscribe(&self.session);
   (void)sem_post(&self.yielded);
@@ -231,9 +231,11 @@ static void *collect(void *unused) {
     const bool last = atomic_load_explicit(&leaving, memory_order_acquire);
     decode_queue();
     obey();
-    if (atomic_load_explicit(&yielding, memory_order_acquire)) yield_cupti();
+    if (atomic_exchange(&yielding, false)) yield_cupti();
     look_for_calls();
     if (last) break;
+    /* The program may use a profiler of its own from now on. Not by cuptiFinalize: its threads may be inside CUDA. */
+    if (self.ended || self.refused) cupti_session_unsubscribe(&self.session);
     if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
   }
   if (!self.ended && !self.refused) end();

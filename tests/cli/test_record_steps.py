@@ -146,6 +146,11 @@ class Span(Record):
         self.assertEqual(out, "done\n")
         self.assertEqual(len(figures["step_rows"]), 200)
 
+    def test_the_programs_own_profiler_can_begin_behind_the_recording(self):
+        words = ("init", "marked=25", "stopped", "subscribe")
+        out, _, _ = self.recorded(*words, steps=8, options=("--steps", "8"))
+        self.assertEqual(out, "0\n")
+
     def test_a_duration_that_ends_within_steps(self):
         """What was launched and not done by then is left out, and so is nothing else."""
         words = ("init", "steps=300", "until_stopped", "say=done")

@@ -15,6 +15,7 @@
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
+ *   subscribe         as a profiler of its own does, until it may; prints CUPTI's answer
  *   pid               prints its process number                 allocate    takes memory, and no more
  */
 #include "fake_cupti.h"
@@ -173,6 +174,18 @@ static void spans(int count) {
 static void spans(int count) { (void)count; }
 #endif
 
+static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data) {
+  (void)user, (void)domain, (void)cbid, (void)data;
+}
+
+static void subscribe(void) {
+  CUpti_SubscriberHandle subscriber;
+  CUptiResult result = CUPTI_ERROR_UNKNOWN;
+  for (int i = 0; i < 400 && (result = cuptiSubscribe(&subscriber, ignore, NULL)) != CUPTI_SUCCESS; i++) usleep(5000);
+  printf("%d\n", (int)result);
+  (void)fflush(stdout);
+}
+
 static bool is(const char *word, const char *name) { return strncmp(word, name, strlen(name)) == 0; }
 
 static void act(char *word, char **rest, char *self) {
@@ -216,6 +229,7 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "allocate")) (void)fake_call(false, 20, 0, false);
   if (is(word, "closes"))
     for (int i = 3; i < 256; i++) (void)close(i);
+  if (is(word, "subscribe")) subscribe();
   if (is(word, "pid")) {
     printf("%d\n", (int)getpid());
     (void)fflush(stdout);
