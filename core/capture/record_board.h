@@ -19,7 +19,7 @@
   "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code" and "yield", with commas */
 #define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
 
-enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 4, RECORD_SLOTS = 512 };
+enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 5, RECORD_SLOTS = 512 };
 
 typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2, RECORD_PAUSE = 3 } record_order;
 
@@ -59,8 +59,8 @@ typedef struct record_board {
   _Atomic uint32_t begun;   /* processes that initialised CUDA */
   _Atomic uint32_t refused; /* those of them that cannot be recorded, with a slot or without */
   uint32_t ring_blocks;     /* of each process */
-  uint32_t reserved;
-  char cupti[256]; /* the file of the CUPTI to use; "": the process's own */
+  uint32_t locked;          /* 1: the supervisor holds the lock of flock() on the file for as long as it lives */
+  char cupti[256];          /* the file of the CUPTI to use; "": the process's own */
   record_slot slots[RECORD_SLOTS];
 } record_board;
 

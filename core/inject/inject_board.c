@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -76,6 +77,18 @@ bool inject_board_take(inject_board *self) {
   self->slot = &self->board->slots[self->number];
   memcpy(self->slot, &self->own, sizeof self->own);
   return true;
+}
+
+/* Where the board cannot be opened nothing is known: the process may have another root by now. Who removes the board of
+ * a process that was killed gives the order to stop first. */
+bool inject_board_is_orphan(const inject_board *self) {
+  char path[320];
+  if (!self->board->locked) return false;
+  (void)snprintf(path, sizeof path, "%s/" RECORD_BOARD_FILE, self->folder);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const bool is_free = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+  if (fd >= 0) (void)close(fd);
+  return is_free;
 }
 
 record_order inject_board_order(const inject_board *self) {

@@ -20,6 +20,9 @@ bool inject_board_open(inject_board *self);
 /* Takes a slot of the board, which the process keeps. Once it has one it does nothing. False: all are taken. */
 bool inject_board_take(inject_board *self);
 
+/* Whether the process that records has ended without a word, as one that was killed. Does not wait. */
+bool inject_board_is_orphan(const inject_board *self);
+
 record_order inject_board_order(const inject_board *self);
 /* Without a slot of the board it is seen by nobody. */
 void inject_board_state(const inject_board *self, record_state state);

@@ -26,6 +26,7 @@
  * a killed program loses no more. While nothing is recorded it looks every IDLE_MS. */
 enum {
   LOOK_MS = 20,
+  GONE_MS = 1000, /* so often it is asked whether pdhost is still there */
   FLUSH_MS = 200,
   IDLE_MS = 100,
   POOL_BYTES = 44 << 20,
@@ -41,7 +42,7 @@ static struct {
   cupti_buffers pool;
   ring_writer ring;
   inject_decoder decoder;
-  int64_t flushed_ms;
+  int64_t flushed_ms, asked_ms;
   capture_pause pause; /* start_ns 0: the recording is not paused */
   bool refused, ended;
   sem_t work, left, yielded;
@@ -210,6 +211,14 @@ static void yield_cupti(void) {
   (void)sem_post(&self.yielded);
 }
 
+/* Nobody takes what is recorded any more. */
+static void look_for_pdhost(void) {
+  const int64_t now = now_ms();
+  if (self.ended || self.refused || now - self.asked_ms < GONE_MS) return;
+  self.asked_ms = now;
+  if (inject_board_is_orphan(self.board)) stop();
+}
+
 /* Kernels without a single call: this CUPTI wants its lists in the other way. */
 static void look_for_calls(void) {
   if (self.session.early && !self.decoder.calls_seen && self.decoder.kernels_seen > KERNELS_WITHOUT_CALLS)
@@ -234,6 +243,7 @@ static void *collect(void *unused) {
     if (atomic_exchange(&yielding, false)) yield_cupti();
     look_for_calls();
     if (last) break;
+    look_for_pdhost();
     /* The program may use a profiler of its own from now on. Not by cuptiFinalize: its threads may be inside CUDA. */
     if (self.ended || self.refused) cupti_session_unsubscribe(&self.session);
     if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);

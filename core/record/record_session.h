@@ -8,10 +8,12 @@
 
 typedef struct record_session {
   record_board *board; /* NULL: not open */
+  int lock;            /* the board's file; its lock goes with this process and those that it forks */
   char folder[256];
 } record_session;
 
-/* `cupti`: the file of the library to use where the program has none; NULL: any. */
+/* Removes folders that killed processes of this user have left, too. `cupti`: the file of the library to use where the
+ * program has none; NULL: any. */
 pd_status record_session_open(record_session *self, const char *cupti, error *err);
 /* Removes the folder; processes that still have parts of it mapped keep them. */
 void record_session_close(record_session *self);

@@ -126,6 +126,32 @@ print(got)
             self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
 
 
+class Killed(Record):
+    """pdhost itself is killed."""
+
+    def test_the_program_stops_recording_and_the_next_start_cleans_up(self):
+        process = self.start("record", "-q", "--", PROGRAM, "init", "steps=20", "settle", "pid", "stopped", "say=free",
+                             "sleep=60000", watch=False)
+        program = int(process.stdout.readline())
+        self.addCleanup(os.kill, program, signal.SIGKILL)
+        with open(f"/proc/{program}/environ", encoding="utf-8") as file:
+            folder = dict(pair.split("=", 1) for pair in file.read().split("\0") if "=" in pair)["PDHOST_RECORD"]
+        other = self.start("record", "-q", "--", "sh", "-c", "echo $PDHOST_RECORD; exec sleep 60", watch=False)
+        alive = other.stdout.readline().strip()
+        process.kill()
+        begun = time.monotonic()
+        self.assertEqual(process.stdout.readline(), "free\n")
+        self.assertLess(time.monotonic() - begun, 15)
+        self.assertTrue(os.path.isdir(folder))
+        self.assertEqual(self.run_pdhost("record", "-q", "--", "true", watch=False)[0], 0)
+        self.assertFalse(os.path.exists(folder))
+        self.assertTrue(os.path.isdir(alive), "its pdhost lives")
+        other.send_signal(signal.SIGTERM)
+        other.communicate(timeout=20)
+        process.stdout.close()
+        process.stderr.close()
+
+
 class ReportEnds(Record):
     """What ends the report leaves the recording, no half of a file, and a line with the words that make the report."""
 
