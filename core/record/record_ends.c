@@ -18,6 +18,15 @@ const char *record_ends_other_tool(void) {
   return set && *set ? set : NULL;
 }
 
+void record_ends_tell_ranges(const char *library) {
+  const char *set = getenv("NVTX_INJECTION64_PATH");
+  if (!set || !*set || strcmp(set, library) == 0) return;
+  log_line(PD_LOG_WARN, NULL,
+           "NVTX_INJECTION64_PATH is set to %s: that tool gets the program's ranges, and pdhost records none of them; "
+           "unset it to record ranges and marks",
+           set);
+}
+
 /* ---- single processes ---- */
 
 static const char *advice(uint32_t cause) {

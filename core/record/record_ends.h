@@ -8,6 +8,8 @@
 
 /* Before the program starts: another tool's recorder that is set already. NULL: there is none. */
 const char *record_ends_other_tool(void);
+/* Says where the ranges of the program go if another tool is to get them, which stays. `library`: pdhost's own. */
+void record_ends_tell_ranges(const char *library);
 /* Says which processes could not be recorded and, where nothing at all was, why that is so. `begun`: the recording was
  * to have begun by then. */
 void record_ends_tell(const record_rings *rings, const char *command, bool begun);

@@ -319,6 +319,7 @@ int record_job_run(config *settings, const record_request *request) {
              "program runs unrecorded",
              other);
   const bool is_recorded = request->library && !other && open_all(&self, &err) == CODE_DONE;
+  if (is_recorded) record_ends_tell_ranges(request->library);
   if (err.count) log_line(PD_LOG_WARN, NULL, "the program runs unrecorded");
   error_print(&err);
   error_clear(&err);

@@ -48,9 +48,16 @@ class Marks(Record):
             self.assertIn("ranges of any thread", names[row])
 
     def test_another_tool_for_nvtx_stays(self):
-        out, _ = self.unrecorded(command=("sh", "-c", "echo $NVTX_INJECTION64_PATH"), said="never initialised CUDA",
-                                 env={"NVTX_INJECTION64_PATH": "/opt/other.so"})
+        other = {"NVTX_INJECTION64_PATH": "/opt/other.so"}
+        said = "NVTX_INJECTION64_PATH is set to /opt/other.so: that tool gets the program's ranges"
+        out, _ = self.unrecorded(command=("sh", "-c", "echo $NVTX_INJECTION64_PATH"), said=said, env=other)
         self.assertEqual(out, "/opt/other.so\n")
+        _, err, _ = self.recorded("init", "steps=50", "settle", steps=50, env=other, options=("--step", "my work"))
+        self.assertEqual(len([line for line in self.warnings(err) if said in line]), 1, err)
+
+    def test_a_name_that_no_range_has(self):
+        _, err, _ = self.recorded("init", "steps=50", "settle", steps=50, options=("--step", "absent"))
+        self.assertEqual(len([line for line in self.warnings(err) if "--step absent: no range has this name" in line]), 1, err)
 
 
 # A package torch with the two places that the hook of --torch marks, as PyTorch 2 has them.

@@ -73,18 +73,34 @@ static void tell_start(const import_reader *self, const pd_trace *trace) {
            self->path, text, pd_trace_string(trace, longest->name)->text);
 }
 
+/* No range has the name that the user gives. A recording cannot be repeated as easily as a command: true, and it goes
+ * on without the name. */
+static bool goes_without(const import_reader *self, const import_request *request) {
+  static const char said[] = "no range has this name";
+  if (request->is_recording)
+    log_line(PD_LOG_WARN, NULL, "%s: --step %s: %s; steps are what the program marks, or what its launches repeat",
+             self->path, request->step, said);
+  else
+    error_line_print(FAULT_WORD, NULL, "%s: --step %s: %s; use a name of the program's own ranges", self->path,
+                     request->step, said);
+  return request->is_recording;
+}
+
 /* The ranges that the user names, else marks, else what the launches repeat. Without any, the window is one step: its
  * figures are then those of the whole. PD_INVALID: no range has that name. */
-static pd_status give_steps(const import_reader *self, const char *name, pd_trace *trace) {
-  found_steps found;
-  if (!name && trace->steps.count) return PD_OK;
-  pd_status status = name ? step_finder_named(trace, name, &found) : step_finder_find(trace, &found);
+static pd_status give_steps(const import_reader *self, const import_request *request, pd_trace *trace) {
+  found_steps found = {.count = 0};
+  const char *name = request->step;
+  pd_status status = name ? step_finder_named(trace, name, &found) : PD_OK;
   const step_bounds whole = {0, trace->end_ns + 1, 0};
   if (status == PD_OK && name && !found.count) {
-    error_line_print(FAULT_WORD, NULL, "%s: --step %s: no range has this name; use a name of the program's own ranges",
-                     self->path, name);
-    status = PD_INVALID;
-  } else if (status == PD_OK && found.count) {
+    found_steps_free(&found);
+    if (!goes_without(self, request)) return PD_INVALID;
+    name = NULL;
+  }
+  if (!name && trace->steps.count) return PD_OK;
+  if (status == PD_OK && !name) status = step_finder_find(trace, &found);
+  if (status == PD_OK && found.count) {
     log_line(found.warm ? PD_LOG_WARN : PD_LOG_INFO, NULL, "%s: %s", self->path, found.words);
     status = trace_set_steps(trace, found.bounds, found.count);
     if (name) trace->facts |= PD_FACT_STEPS;
@@ -160,7 +176,7 @@ static pd_status read_window(import_reading *self, uint32_t window, pd_trace **o
   intake_close(rows);
   if (captured) return self->run.status;
   if (status == PD_OK) tell_devices(from, *out);
-  if (status == PD_OK) status = give_steps(from, self->request->step, *out);
+  if (status == PD_OK) status = give_steps(from, self->request, *out);
   const uint64_t wanted = self->request->first_steps;
   if (status == PD_OK && wanted) status = take_first(from, wanted - self->steps, *out);
   if (status == PD_OK) self->steps += (*out)->steps.count;
