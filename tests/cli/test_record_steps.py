@@ -47,6 +47,15 @@ class Marks(Record):
         for row in rows:
             self.assertIn("ranges of any thread", names[row])
 
+    def test_names_of_wide_characters(self):
+        """The range around one with such a name ends where it does."""
+        _, _, figures = self.recorded("init", "wide=14", "settle", steps=14, options=("--step", "outer"))
+        for row in figures["step_rows"]:
+            self.assertGreater(row["step_time_ns"], 2e5)
+        said = json.dumps(figures, ensure_ascii=False)
+        for name in ("inner", "began", "步\U0001f600", "шаг"):
+            self.assertIn(name, said)
+
     def test_another_tool_for_nvtx_stays(self):
         other = {"NVTX_INJECTION64_PATH": "/opt/other.so"}
         said = "NVTX_INJECTION64_PATH is set to /opt/other.so: that tool gets the program's ranges"

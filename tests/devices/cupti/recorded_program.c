@@ -10,6 +10,7 @@
  *   events=N          N steps in which a stream waits for an event of another
  *   marked=N          N steps with marks, their waits for input, and a range
  *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
+ *   wide=N            N steps in ranges with wide names, which surround others with wide names
  *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
@@ -120,11 +121,16 @@ static bool is_settled(uint32_t flushes) { return fake_get().flushes >= flushes 
 static bool is_started(uint32_t flushes) { return (void)flushes, fake_get().kernel_on; }
 static bool is_stopped(uint32_t flushes) { return (void)flushes, !fake_get().kernel_on; }
 
-/* Without copies, so that what repeats says nothing of steps. */
-static void marked_steps(int count) {
+/* The ring is made behind the first records. */
+static void begin_ranges(void) {
   (void)fake_driver_launch("_Z5beginv");
   fake_finish(0);
-  wait_until(is_settled, fake_get().flushes); /* the ring is made behind the first records */
+  wait_until(is_settled, fake_get().flushes);
+}
+
+/* Without copies, so that what repeats says nothing of steps. */
+static void marked_steps(int count) {
+  begin_ranges();
   pd_mark_step();
   for (int i = 0; i < count; i++) {
     pd_mark_input_begin();
@@ -152,9 +158,7 @@ static nvtxRangeId_t begin_span(void) {
 
 /* Each overlaps the one before it, which another thread ends. */
 static void spans(int count) {
-  (void)fake_driver_launch("_Z5beginv");
-  fake_finish(0);
-  wait_until(is_settled, fake_get().flushes); /* the ring is made behind the first records */
+  begin_ranges();
   const nvtxRangeId_t outer = nvtxRangeStartA("all of it");
   nvtxRangeId_t before = begin_span();
   for (int i = 1; i <= count; i++) {
@@ -170,8 +174,36 @@ static void spans(int count) {
   nvtxRangeEnd(outer);
   nvtxRangeEnd(outer); /* a number that is used up */
 }
+
+static void wide(int count) {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateW(L"gr\u00fc\u00dfe");
+  nvtxEventAttributes_t event = pd_mark_event("");
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  event.message.registered = nvtxDomainRegisterStringW(domain, L"\u6b65\U0001f600");
+  nvtxEventAttributes_t plain = pd_mark_event("");
+  plain.messageType = NVTX_MESSAGE_TYPE_UNICODE;
+  plain.message.unicode = L"\u0448\u0430\u0433";
+  begin_ranges();
+  for (int i = 0; i < count; i++) {
+    nvtxRangePushA("outer");
+    nvtxRangePushW(L"inner");
+    nvtxRangePop();
+    const nvtxRangeId_t begun = nvtxRangeStartW(L"began");
+    nvtxMarkW(L"moment");
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePushEx(domain, &plain);
+    (void)fake_driver_launch("_Z4workv");
+    usleep(300);
+    fake_finish(0);
+    nvtxDomainRangePop(domain);
+    nvtxDomainRangePop(domain);
+    nvtxRangeEnd(begun);
+    nvtxRangePop();
+  }
+}
 #else
 static void spans(int count) { (void)count; }
+static void wide(int count) { (void)count; }
 #endif
 
 static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data) {
@@ -222,6 +254,7 @@ static void act(char *word, char **rest, char *self) {
     while (fake_get().kernel_on) step();
   if (is(word, "marked=")) marked_steps(number);
   if (is(word, "spans=")) spans(number);
+  if (is(word, "wide=")) wide(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
