@@ -19,7 +19,7 @@
   "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code" and "yield", with commas */
 #define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
 
-enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 5, RECORD_SLOTS = 512 };
+enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 6, RECORD_SLOTS = 512 };
 
 typedef enum record_order { RECORD_WAIT = 0, RECORD_GO = 1, RECORD_STOP = 2, RECORD_PAUSE = 3 } record_order;
 
@@ -35,6 +35,7 @@ typedef enum record_state {
 typedef enum record_cause {
   RECORD_CAUSE_OTHER = 0,
   RECORD_CAUSE_NO_CUPTI,
+  RECORD_CAUSE_OWN_CUPTI,  /* the one that the program has loaded will not do */
   RECORD_CAUSE_SUBSCRIBER, /* another profiler holds CUPTI */
   RECORD_CAUSE_NO_ROOM,    /* for a ring */
   RECORD_CAUSE_YIELDED     /* --yield: the program's own profiler was given CUPTI; also of one that is done */

@@ -23,12 +23,13 @@ static void name_file(const inject_board *board, const cupti_api *api) {
 
 bool inject_cupti_find(inject_board *board, cupti_api *api) {
   char path[PATH_MAX] = "", why[512];
-  if (!dl_iterate_phdr(find_mapped, path)) (void)snprintf(path, sizeof path, "%s", board->board->cupti);
+  const bool is_own = dl_iterate_phdr(find_mapped, path) != 0;
+  if (!is_own) (void)snprintf(path, sizeof path, "%s", board->board->cupti);
   if (cupti_api_load(api, path, why, sizeof why) == PD_OK) {
     name_file(board, api);
     return true;
   }
   if (path[0]) (void)snprintf(board->slot->library, sizeof board->slot->library, "%s", path);
-  inject_board_refuse(board, RECORD_CAUSE_NO_CUPTI, "%s", why);
+  inject_board_refuse(board, is_own ? RECORD_CAUSE_OWN_CUPTI : RECORD_CAUSE_NO_CUPTI, "%s", why);
   return false;
 }

@@ -31,7 +31,10 @@ void record_ends_tell_ranges(const char *library) {
 
 static const char *advice(uint32_t cause) {
   switch (cause) {
-  case RECORD_CAUSE_NO_CUPTI: return "; give the file of CUDA 12.9's or a newer one with --cupti";
+  case RECORD_CAUSE_NO_CUPTI: return "; install CUPTI of CUDA 12.9 or newer, or give its file with --cupti";
+  case RECORD_CAUSE_OWN_CUPTI:
+    return "; the program has loaded that one, and --cupti cannot replace it: use a build of the program or its "
+           "framework for CUDA 12.9 or newer";
   case RECORD_CAUSE_SUBSCRIBER: return "; switch the program's own profiler off";
   case RECORD_CAUSE_NO_ROOM: return "; make room in /dev/shm, or set TMPDIR to a larger place";
   default: return "";

@@ -169,7 +169,10 @@ class Clear(Record):
         self.assertEqual(len(warnings), 1)
 
     def test_an_old_cupti(self):
-        self.unrecorded("version=20", "init", "steps=30", said="CUPTI version 20 is too old")
+        for given in ((), ("--cupti", "/nowhere/libcupti.so")):
+            _, warnings = self.unrecorded("version=20", "init", "steps=30", said="CUPTI version 20 is too old", options=given)
+            self.assertIn("the program has loaded that one, and --cupti cannot replace it", warnings[0])
+            self.assertNotIn("cupti_library", warnings[0])
 
     def test_another_tool_is_set(self):
         self.unrecorded("say=on", said="CUDA_INJECTION64_PATH is set to /opt/other.so",

@@ -144,6 +144,7 @@ PD_TEST(cupti_profile, times_by_events_where_there_is_no_library) {
   open_profile("/nowhere/libcupti.so.13", "auto");
   attach();
   expect_events("/nowhere/libcupti.so.13");
+  expect_events("set cupti_library or CUDA_HOME");
   window(3);
   cr_assert_str_eq(marks, "01e");
   cr_assert_str_eq(told, "the window took 0.001 ms of device time, by events");

@@ -129,12 +129,11 @@ pd_status cupti_api_load(cupti_api *self, const char *path, char *why, size_t wh
   memset(self, 0, sizeof *self);
   if (named ? try_file(&at, path) : cupti_places_visit(try_folder, &at)) return PD_OK;
   if (at.refused[0])
-    snprintf(why, why_bytes, "no CUPTI that was found will do: %s; set cupti_library or CUDA_HOME to another",
-             at.refused);
+    snprintf(why, why_bytes, "no CUPTI that was found will do: %s", at.refused);
   else if (named)
     snprintf(why, why_bytes, "CUPTI cannot be loaded: %s", dlerror());
   else
-    snprintf(why, why_bytes, "no CUPTI library found; set cupti_library or CUDA_HOME; tried %s", at.tried);
+    snprintf(why, why_bytes, "no CUPTI library found; tried %s", at.tried);
   return PD_UNSUPPORTED;
 }
 

@@ -52,8 +52,8 @@ typedef struct cupti_api {
 } cupti_api;
 
 /* Opens `path`, or where it is NULL or "" the first that will do in the usual places: its version and record layout are
- * checked. PD_UNSUPPORTED: `why` names each file that was found and what is wrong with it, or what was tried; the table
- * is zero and no library stays open. */
+ * checked. PD_UNSUPPORTED: `why` names each file that was found and what is wrong with it, or what was tried, and
+ * what to do is the caller's to say; the table is zero and no library stays open. */
 pd_status cupti_api_load(cupti_api *self, const char *path, char *why, size_t why_bytes);
 
 /* What a failed call means and what to do, as one clause. */

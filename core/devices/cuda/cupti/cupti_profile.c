@@ -57,13 +57,21 @@ static cupti_between between_of(const char *word) {
   return CUPTI_BETWEEN_AUTO;
 }
 
+static pd_status load(cuda_profile *self) {
+  char why[sizeof self->note];
+  const pd_status status = cupti_api_load(&self->api, self->config.settings.cupti_library, why, sizeof why);
+  self->loaded = status == PD_OK;
+  if (!self->loaded)
+    (void)snprintf(self->note, sizeof self->note, "%.*s; set cupti_library or CUDA_HOME", (int)sizeof why - 64, why);
+  return status;
+}
+
 pd_status cuda_profile_attach(cuda_profile *self, const pd_profile_options *options) {
   const cuda_profile_config *config = &self->config;
   pd_status status = PD_OK;
   if (self->collect) return PD_OK;
   self->note[0] = '\0';
-  if (!self->loaded) status = cupti_api_load(&self->api, config->settings.cupti_library, self->note, sizeof self->note);
-  self->loaded = status == PD_OK;
+  if (!self->loaded) status = load(self);
   if (status == PD_OK) {
     const cupti_collect_config collect = {
         .api = &self->api,

@@ -1,0 +1,40 @@
+"""pdhost record --cupti: the CUPTI for a program that has loaded none."""
+import os
+import sys
+import unittest
+
+from pdhost_run import FIXTURES, SANITIZER
+from record_case import Record
+
+CUPTI = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
+PROGRAM = """
+import ctypes, os, sys, time
+ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+cupti = ctypes.CDLL(sys.argv[1])
+for _ in range(40): cupti.fake_driver_launch(b"_Z4workv")
+cupti.fake_finish(0)
+time.sleep(0.6)
+"""
+
+
+class Cupti(Record):
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        self.command = (sys.executable, "-c", PROGRAM, CUPTI)
+
+    def test_the_file_that_is_given(self):
+        code, _, err, figures = self.record(command=self.command, options=("--cupti", CUPTI))
+        self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures, err)
+        self.assertEqual(figures["windows"][0]["counts"]["activities"], 40)
+
+    def test_a_file_that_is_not_there(self):
+        _, warnings = self.unrecorded(command=self.command, options=("--cupti", "/nowhere/libcupti.so.13"),
+                                      said="/nowhere/libcupti.so.13: cannot open")
+        self.assertIn("install CUPTI of CUDA 12.9 or newer, or give its file with --cupti", warnings[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
