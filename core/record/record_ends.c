@@ -148,8 +148,12 @@ void record_ends_tell(const record_rings *rings, const char *command, bool begun
         "done by one that was started before?");
   } else {
     const char *why = obstacle(command);
-    log_line(PD_LOG_WARN, NULL, "nothing was recorded: %s and the processes that it started never initialised CUDA%s%s",
-             command, why ? "; " : "; in a container, pdhost has to run inside of it", why ? why : "");
+    log_line(
+        PD_LOG_WARN, NULL, "nothing was recorded: no process that %s started reached pdhost's recorder: %s", command,
+        why ? why
+            : "none initialised CUDA, or CUDA was initialised where pdhost's environment is missing (env -i, sudo, "
+              "ssh, srun, a container) or by a process that was started before; put pdhost record -- right before "
+              "the program itself, in the same place");
   }
 }
 

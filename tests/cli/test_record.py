@@ -153,7 +153,12 @@ class Clear(Record):
     """What stands in the way is said in one line, and the program runs on."""
 
     def test_no_gpu_program(self):
-        self.unrecorded(command=("sh", "-c", "exit 4"), said="never initialised CUDA", code=4)
+        self.unrecorded(command=("sh", "-c", "exit 4"), said="reached pdhost's recorder: none initialised CUDA", code=4)
+
+    def test_a_program_without_the_environment(self):
+        """What is not known is not said: this one did initialise CUDA."""
+        _, warnings = self.unrecorded(command=("env", "-i", PROGRAM, "init", "steps=30"), said="reached pdhost's recorder")
+        self.assertIn("where pdhost's environment is missing (env -i, ", warnings[0])
 
     def test_nothing_launched(self):
         self.unrecorded("init", "exit=5", said="nothing was launched", code=5)
