@@ -15,14 +15,15 @@ enum { TEXT_BYTES = 256 << 10 };
 static char texts[TEXT_BYTES];
 static _Atomic uint32_t texts_used;
 
-/* The same text for the process's life; "" where there is no room left. */
+/* The same text for the process's life; inject_ranges_no_room where there is none. */
 static const char *keep(const char *text) {
   const size_t bytes = text ? strlen(text) + 1 : 0;
-  if (!bytes || bytes > TEXT_BYTES / 4) return "";
+  if (!bytes) return "";
+  if (bytes > TEXT_BYTES / 4) return inject_ranges_no_room;
   const uint32_t at = atomic_fetch_add_explicit(&texts_used, (uint32_t)bytes, memory_order_relaxed);
   if (at > TEXT_BYTES - bytes) {
     atomic_store_explicit(&texts_used, TEXT_BYTES, memory_order_relaxed);
-    return "";
+    return inject_ranges_no_room;
   }
   return memcpy(texts + at, text, bytes);
 }

@@ -44,6 +44,7 @@ typedef struct range_thread {
   known_name names[NAMES];
 } range_thread;
 
+const char inject_ranges_no_room[] = "";
 static ring_writer *_Atomic used;
 static _Atomic bool still;
 static range_thread *_Atomic pool;
@@ -118,7 +119,7 @@ static uint32_t name_id(range_thread *self, const char *text) {
   return id;
 }
 
-/* The calling thread's state with its lanes open; NULL: nothing is recorded now. */
+/* The calling thread's state with its lanes open; NULL: nothing is recorded now, or there are too many threads. */
 static range_thread *thread_now(void) {
   ring_writer *ring = atomic_load_explicit(&used, memory_order_acquire);
   if (!ring) return NULL;
@@ -135,6 +136,14 @@ static range_thread *thread_now(void) {
   return self;
 }
 
+/* The same for a range, which is lost without one. */
+static range_thread *thread_of_range(void) {
+  range_thread *self = thread_now();
+  ring_writer *ring = self ? NULL : atomic_load_explicit(&used, memory_order_acquire);
+  if (ring && !atomic_load_explicit(&still, memory_order_acquire)) ring_lost(ring, PD_LOSS_RANGES_FULL, 1);
+  return self;
+}
+
 static void put_row(ring_lane *rows, const open_range *range, int64_t end_ns) {
   const capture_annotation row = {
       .start_ns = range->start_ns, .end_ns = end_ns, .name = range->name, .domain = range->domain_name};
@@ -144,14 +153,15 @@ static void put_row(ring_lane *rows, const open_range *range, int64_t end_ns) {
 
 static open_range begin(range_thread *self, const char *domain, const char *name) {
   open_range range = {.start_ns = pd_clock_ns(CLOCK_REALTIME), .domain = domain};
-  range.name = name_id(self, name ? name : "");
-  if (domain) range.domain_name = name_id(self, domain);
+  const bool is_kept = name != inject_ranges_no_room && domain != inject_ranges_no_room;
+  if (is_kept) range.name = name_id(self, name ? name : "");
+  if (is_kept && domain) range.domain_name = name_id(self, domain);
   if (!range.name) ring_lost(self->rows.ring, PD_LOSS_RANGES_FULL, 1);
   return range;
 }
 
 int inject_ranges_push(const char *domain, const char *name) {
-  range_thread *self = thread_now();
+  range_thread *self = thread_of_range();
   if (!self) return -1;
   if (self->depth < DEPTH)
     self->open[self->depth] = begin(self, domain, name);
@@ -178,14 +188,14 @@ int inject_ranges_pop(const char *domain) {
 }
 
 void inject_ranges_mark(const char *domain, const char *name) {
-  range_thread *self = thread_now();
+  range_thread *self = thread_of_range();
   if (!self) return;
   const open_range moment = begin(self, domain, name);
   if (moment.name) put_row(&self->rows, &moment, moment.start_ns);
 }
 
 uint64_t inject_ranges_start(const char *domain, const char *name) {
-  range_thread *self = thread_now();
+  range_thread *self = thread_of_range();
   if (!self) return 0;
   const open_range range = begin(self, domain, name);
   for (int i = 0; range.name && i < SPAN_TRIES; i++) {
@@ -213,7 +223,7 @@ void inject_ranges_end(uint64_t number) {
     return;
   const open_range range = place->range;
   atomic_store_explicit(&place->number, 0, memory_order_release);
-  range_thread *self = thread_now();
+  range_thread *self = thread_of_range();
   if (self) put_row(&self->spans, &range, pd_clock_ns(CLOCK_REALTIME));
 }
 

@@ -34,12 +34,15 @@ class Marks(Record):
     def test_so_many_ranges_that_another_thread_ends_end_the_recording(self):
         self.recorded("init", "spans=25", "stopped", "say=done", steps=6, options=("--steps", "6", "--step", "my span"))
 
-    def test_ranges_of_any_thread_have_rows_of_their_own(self):
-        self.record("init", "spans=14", "settle", options=("--sink", "chrome_trace"))
+    def trace_events(self):
         traces = glob.glob(self.path("results/record/latest/*.json*"))
         self.assertEqual(len(traces), 1)
         with gzip.open(traces[0], "rt") if traces[0].endswith("gz") else open(traces[0], encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
+            return json.load(file)["traceEvents"]
+
+    def test_ranges_of_any_thread_have_rows_of_their_own(self):
+        self.record("init", "spans=14", "settle", options=("--sink", "chrome_trace"))
+        events = self.trace_events()
         spans = [event for event in events if event.get("name") == "my span" and event.get("ph") == "X"]
         rows = {event["tid"] for event in spans}
         self.assertEqual((len(spans), len(rows)), (14, 2))
@@ -55,6 +58,15 @@ class Marks(Record):
         said = json.dumps(figures, ensure_ascii=False)
         for name in ("inner", "began", "步\U0001f600", "шаг"):
             self.assertIn(name, said)
+
+    def test_ranges_for_which_there_is_no_room_are_counted(self):
+        """Places are there for 512 threads, and 256 KiB for registered names. The ring has room for fewer threads."""
+        _, _, err, figures = self.record("init", "crowd=520", "settle", options=("--sink", "chrome_trace"))
+        crowd = [event for event in self.trace_events() if event.get("name") == "crowd" and event.get("ph") == "X"]
+        self.assertGreater(len(crowd), 50)
+        self.assertEqual(len(crowd) + sum(figures["lost"].values()), 520, err)
+        _, _, err, figures = self.record("init", "names=300", "settle")
+        self.assertEqual(sum(figures["lost"].values()), 300 - ((256 << 10) - len("many") - 1) // 1000, err)
 
     def test_another_tool_for_nvtx_stays(self):
         other = {"NVTX_INJECTION64_PATH": "/opt/other.so"}

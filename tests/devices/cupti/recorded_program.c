@@ -11,6 +11,8 @@
  *   marked=N          N steps with marks, their waits for input, and a range
  *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
  *   wide=N            N steps in ranges with wide names, which surround others with wide names
+ *   names=N           N ranges, each with a registered name of 1000 bytes
+ *   crowd=N           N threads at a time with a range each
  *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
@@ -201,7 +203,43 @@ static void wide(int count) {
     nvtxRangePop();
   }
 }
+
+static void names(int count) {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("many");
+  nvtxEventAttributes_t event = pd_mark_event("");
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  begin_ranges();
+  for (int i = 0; i < count; i++) {
+    char name[1000];
+    (void)snprintf(name, sizeof name, "%0999d", i);
+    event.message.registered = nvtxDomainRegisterStringA(domain, name);
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+  }
+}
+
+static pthread_barrier_t gate;
+
+static void *one_range(void *unused) {
+  nvtxRangePushA("crowd");
+  nvtxRangePop();
+  (void)pthread_barrier_wait(&gate); /* until then the thread keeps its place */
+  return unused;
+}
+
+static void crowd(int count) {
+  pthread_t threads[1024];
+  pthread_attr_t small;
+  begin_ranges();
+  if (pthread_barrier_init(&gate, NULL, (unsigned)count) != 0 || pthread_attr_init(&small) != 0) abort();
+  (void)pthread_attr_setstacksize(&small, 256 << 10);
+  for (int i = 0; i < count && i < 1024; i++)
+    if (pthread_create(&threads[i], &small, one_range, NULL) != 0) abort();
+  for (int i = 0; i < count && i < 1024; i++) (void)pthread_join(threads[i], NULL);
+}
 #else
+static void names(int count) { (void)count; }
+static void crowd(int count) { (void)count; }
 static void spans(int count) { (void)count; }
 static void wide(int count) { (void)count; }
 #endif
@@ -255,6 +293,8 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "marked=")) marked_steps(number);
   if (is(word, "spans=")) spans(number);
   if (is(word, "wide=")) wide(number);
+  if (is(word, "names=")) names(number);
+  if (is(word, "crowd=")) crowd(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
