@@ -74,7 +74,7 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
 /* NVML's counter moves some times a second: what it says at either end may be as old. */
 #define GPU_COUNTER_S 0.25
 
-/* Of the steps, from the first to the end of the last. */
+/* The time from the first step to the end of the last. */
 static double loop_seconds(const pd_summary *summary) {
   double ns = 0;
   for (uint64_t i = 0; i < summary->steps_all.count; i++)

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a dial: the standard error that is small enough, and what it may take. */
+/* For a dial, the standard error that is small enough, and what it may take. */
 #define DIALLED_ERROR 0.015
 #define DIALLED_LIMIT_NS 5000000000
 enum { DIALLED_ROUNDS_MOST = 64 };
