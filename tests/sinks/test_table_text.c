@@ -26,8 +26,8 @@ PD_TEST(table_text, a_series_is_written_in_the_unit_that_reads_best) {
              {0.1234567, "cores busy", "0.123"},
              {1980, "MHz", "1980"}};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-    char text[48];
-    cell_write_series(text, sizeof text, all[i].value, all[i].unit);
-    cr_expect_str_eq(text, all[i].text);
+    char written[48];
+    cell_write_series(written, sizeof written, all[i].value, all[i].unit);
+    cr_expect_str_eq(written, all[i].text);
   }
 }
