@@ -28,11 +28,12 @@ static pd_status open_services(services *self) {
   self->analysis = NULL;
   pd_status status = recorder_open(&options, &self->recorder);
   if (status == PD_OK) status = analysis_open(&context, &self->analysis);
-  if (status == PD_OK) status = analysis_window_begin(self->analysis);
-  if (status == PD_OK) status = analysis_window_end(self->analysis);
-  if (status == PD_OK) self->host.analysis = analysis_table(self->analysis);
-  if (status == PD_OK) self->host.own_record = recorder_table(self->recorder);
-  return status;
+  if (status != PD_OK) return status;
+  analysis_window_begin(self->analysis);
+  analysis_window_end(self->analysis);
+  self->host.analysis = analysis_table(self->analysis);
+  self->host.own_record = recorder_table(self->recorder);
+  return PD_OK;
 }
 
 static void close_services(services *self) {

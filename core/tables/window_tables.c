@@ -224,31 +224,30 @@ void analysis_forget(analysis *self, const pd_trace *trace) {
   }
 }
 
-pd_status analysis_window_begin(analysis *self) {
+void analysis_window_begin(analysis *self) {
   self->has_usage = self->is_paused = false;
   self->has_begin = proc_take(&self->begin) == PD_OK;
-  return self->has_begin ? PD_OK : PD_IO;
 }
 
-pd_status analysis_window_pause(analysis *self) {
+void analysis_window_pause(analysis *self) {
   self->is_paused = proc_take(&self->paused) == PD_OK;
-  return self->is_paused ? PD_OK : PD_IO;
+  if (!self->is_paused) self->has_begin = false;
 }
 
-pd_status analysis_window_resume(analysis *self) {
+void analysis_window_resume(analysis *self) {
   proc_sample now;
-  if (!self->is_paused) return PD_OK;
+  if (!self->is_paused) return;
   self->is_paused = false;
-  if (proc_take(&now) != PD_OK) return PD_IO;
-  proc_skip(&self->begin, &self->paused, &now);
-  return PD_OK;
+  if (proc_take(&now) == PD_OK)
+    proc_skip(&self->begin, &self->paused, &now);
+  else
+    self->has_begin = false;
 }
 
-pd_status analysis_window_end(analysis *self) {
+void analysis_window_end(analysis *self) {
   proc_sample end = self->paused;
   self->has_usage = self->has_begin && (self->is_paused || proc_take(&end) == PD_OK);
   if (self->has_usage) self->usage = proc_between(&self->begin, &end);
-  return self->has_usage ? PD_OK : PD_IO;
 }
 
 void analysis_disturbed(analysis *self, const char *machine, const char *process) {

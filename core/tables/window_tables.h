@@ -50,12 +50,13 @@ void analysis_follow(analysis *self, const analysis_follow_up *next);
 /* The trace is about to go: forgets the sets computed from it. [loop thread] */
 void analysis_forget(analysis *self, const pd_trace *trace);
 
-/* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. */
-pd_status analysis_window_begin(analysis *self);
-pd_status analysis_window_end(analysis *self);
+/* CPU use of this process and of the system between begin and end of a window, from /proc, for Device Summary. Where
+ * /proc cannot be read it is not known, and the table has no row of it. */
+void analysis_window_begin(analysis *self);
+void analysis_window_end(analysis *self);
 /* What lies between the two does not count. */
-pd_status analysis_window_pause(analysis *self);
-pd_status analysis_window_resume(analysis *self);
+void analysis_window_pause(analysis *self);
+void analysis_window_resume(analysis *self);
 
 /* The same as measured; NULL: it was not. For captures: of a window that ended, and for one that is read back. */
 const proc_usage *analysis_usage(const analysis *self);
