@@ -66,6 +66,7 @@ static int bring_up_sinks(run_state *run, const config *settings, const pd_run *
     return CODE_DONE;
   }
   feed_refuse();
+  files_count_printed(run->services.files, &board_own()->feed.printed); /* a writer may follow this process */
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {

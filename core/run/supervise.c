@@ -131,13 +131,14 @@ static bool user_ended(const supervisor *self, int *code) {
   return WTERMSIG(self->status) == self->first || WTERMSIG(self->status) == last;
 }
 
-/* What the worker had recorded goes to the sinks, and that is all. */
-static void rescue(const char *reason) {
+/* What the worker had recorded goes to the sinks, and that is all. `sink`: in which it died, "" for none. */
+static void rescue(supervisor *self, const char *reason, const char *sink) {
   const board *at = board_own();
   if (!at->capture[0] || atomic_load_explicit(&at->feed.code, memory_order_acquire) >= 0) return;
   rescue_capture(at);
   feed_ends(reason);
 }
+  if (!atomic_load(&at->feed.is_on)) (void)writers_begin_late(&self->writers, sink);
 
 /* The worker has ended: what that means. */
 static int judge(supervisor *self) {
@@ -164,14 +165,14 @@ static int judge(supervisor *self) {
             begun       ? ""
             : has_steps ? ", after its outputs were written"
                         : ", before its first step");
-    if (begun) rescue(signals_name(self->first));
+    if (begun) rescue(self, signals_name(self->first), "");
     return user_code;
   }
   if (writers_was_killed(self->status, self->hung)) sink[0] = '\0';
   error_line_print(sink[0] ? FAULT_OUTPUT : FAULT_SCENARIO, NULL, "%s: %s", place, end);
   char reason[512];
   snprintf(reason, sizeof reason, "%s: %s", place, end);
-  if (begun) rescue(reason);
+  if (begun) rescue(self, reason, sink);
   return sink[0] ? CODE_OUTPUT : CODE_SCENARIO;
 }
 

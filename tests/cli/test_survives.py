@@ -21,6 +21,40 @@ BASE = (*WINDOWS, "--trace_dir", "traces", *OUTPUTS)
 UNENDED = ("-o", "schedule.repeat=0", "-o", "run.epochs=0", "-o", "run.max_steps=1000000")
 
 
+class Limits(Case):
+    TOLD = "a file may not be as long as [profile] max_memory (ulimit -f): the sinks are in the process that trains"
+
+    def limited(self, *more):
+        """Files may be as long as a test's own, and shorter than a window may be."""
+        return self.run_pdhost(*BASE, *more, watch=False, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (20 << 20, 20 << 20)))
+
+    def test_outputs_after_a_crash_where_files_may_not_be_long(self):
+        code, plain, err = self.limited("--sink", "table", "--scenario", "control")
+        self.assertEqual((code, self.errors(err), err.count(self.TOLD)), (0, [], 1), err)
+        for what, end in (("segv", "" if SANITIZER else "crashed with signal 11"), ("exit_now", "ended the process with exit code 0")):
+            code, out, err = self.limited("--sink", "table", "--scenario", MISDEED, "-o", f"scenario.what={what}", "-o",
+                                          "scenario.step=8")
+            self.assertEqual((code, len(self.errors(err)), err.count(self.TOLD)), (5, 1, 1), err)
+            self.assertIn(f"scenario misdeed: step 8: {end}", self.errors(err)[0])
+            written = self.json("out.json")
+            self.assertEqual((written["outcome"], written["steps"]), ("failed", 8), err)
+            self.assertEqual([[step["number"] for step in window["steps"]] for window in written["windows"]], [[2, 3], [6, 7]])
+            self.assertEqual(len(self.rows(self.path("csv/steps.csv"))), 8)
+            self.assertEqual(glob.glob(self.path("traces/*.pdcap")) + glob.glob(self.path("**/*.partial"), recursive=True), [])
+            # What that process had printed is not printed again.
+            for line in ("Device Summary", "Operator Summary"):
+                self.assertEqual(out.count(line), 2 * plain.count(line) // 3, out)
+
+    def test_a_sink_that_ends_that_process_is_left_out(self):
+        code, _, err = self.limited("--scenario", "control", "--sink", f"{SINK}:what=exit_now,at=close")
+        self.assertEqual((code, len(self.errors(err))), (8, 1), err)
+        self.assertIn("sink misdeed: closing: ", self.errors(err)[0])
+        self.assertEqual(self.json("out.json")["steps"], 12)
+        left, = glob.glob(self.path("traces/*.pdcap"))
+        self.assertIn(f"the capture stays: pdhost recover traces/{os.path.basename(left)}".replace(".pdcap", ""), err)
+
+
 class WithoutProc(Case):
     def test_a_run(self):
         if SANITIZER:

@@ -6,6 +6,7 @@
 #include "capture/capture_write.h"
 #include "trace/kept/salvage.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,9 +51,11 @@ void rescue_capture(const board *from) {
   capture_writer writer;
   const uint64_t steps = steps_written(from->capture);
   if (capture_extend(&writer, from->capture) != PD_OK) return;
+  void (*const before)(int) = signal(SIGXFSZ, SIG_IGN); /* the write that meets it fails */
   add_steps(&writer, from, steps);
   if (board_room()) add_window(&writer, from);
   if (writer.fault)
     log_line(PD_LOG_WARN, NULL, "%s: cannot be written: %s; it ends here", from->capture, strerror(writer.fault));
   (void)capture_close(&writer, false);
+  (void)signal(SIGXFSZ, before);
 }

@@ -92,6 +92,18 @@ static bool start(writers *self) {
   return pid > 0;
 }
 
+/* The sink's place in the settings; -1: none of that name. */
+static int64_t place_of(const config *settings, const char *sink) {
+  for (uint32_t i = 0; sink[0] && i < settings->sink_count; i++)
+    if (strcmp(settings->sinks[i].plugin->table->name, sink) == 0) return i;
+  return -1;
+}
+
+static void leave_out(const writers *self, int64_t at) {
+  self->left_out[at] = 1;
+  (void)atomic_fetch_add(&board_own()->feed.left_out, 1);
+}
+
 /* What a window holds has to fit into a file, be it in memory. */
 static bool files_may_hold_window(const config *settings) {
   struct rlimit limit;
@@ -101,14 +113,24 @@ static bool files_may_hold_window(const config *settings) {
 bool writers_begin(writers *self, config *settings) {
   const size_t room = sink_room(settings);
   *self = (writers){.settings = settings};
-  if (!files_may_hold_window(settings)) return false;
   feed_begin();
   void *shared = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared != MAP_FAILED) self->left_out = shared;
   self->died = calloc(room + KILLS_MOST + 1, sizeof *self->died);
-  if (self->left_out && self->died && start(self)) return true;
-  writers_end(self);
-  return false;
+  if (!files_may_hold_window(settings)) {
+    log_line(PD_LOG_WARN, NULL,
+             "a file may not be as long as [profile] max_memory (ulimit -f): the sinks are in the process that trains, "
+             "and one that crashes ends the training");
+    return false;
+  }
+  return self->left_out && self->died && start(self);
+}
+
+bool writers_begin_late(writers *self, const char *sink) {
+  const int64_t at = place_of(self->settings, sink);
+  if (!self->left_out || !self->died) return false;
+  if (at >= 0) leave_out(self, at);
+  return start(self);
 }
 
 void writers_end(writers *self) {
@@ -118,13 +140,6 @@ void writers_end(writers *self) {
 }
 
 /* ---- how it ends ---- */
-
-/* The sink's place in the settings; -1: none of that name. */
-static int64_t place_of(const config *settings, const char *sink) {
-  for (uint32_t i = 0; sink[0] && i < settings->sink_count; i++)
-    if (strcmp(settings->sinks[i].plugin->table->name, sink) == 0) return i;
-  return -1;
-}
 
 static bool give_up(writers *self, const char *place, const char *end) {
   error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the outputs are not complete", place, end);
@@ -163,8 +178,7 @@ static bool replace(writers *self) {
   if (at < 0 || self->left_out[at]) return give_up(self, place, end);
   error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the others are written without it", place,
                    is_again ? "was killed by signal 9 twice, as the system does where memory runs out" : end);
-  self->left_out[at] = 1;
-  (void)atomic_fetch_add(&board_own()->feed.left_out, 1);
+  leave_out(self, at);
   return start_again(self);
 }
 
@@ -196,9 +210,9 @@ static void look_for_stop(writers *self) {
 }
 
 bool writers_look(writers *self, int64_t since_ns) {
-  const int64_t limit_ns = self->settings->run.step_timeout_ns;
   struct rusage use;
   if (!self->pid) return false;
+  const int64_t limit_ns = self->settings->run.step_timeout_ns;
   if (limit_ns && !self->hung && board_sink_ns(&board_own()->writer, since_ns) > limit_ns) {
     self->hung = true;
     (void)kill(self->pid, SIGKILL);

@@ -26,8 +26,12 @@ typedef struct writers {
   char killed_in[64]; /* the sink; "": in none, or the last one was not killed */
 } writers;
 
-/* Forks the first. False: there is none, and the sinks are the worker's. */
+/* Forks the first. False: there is none, and the sinks are the worker's. Where files may not hold a window, a warning
+ * says so. */
 bool writers_begin(writers *self, config *settings);
+/* The worker had the sinks, and died: forks one that writes the outputs from the capture, without `sink`, in which it
+ * died, "" for none. False: there is none. */
+bool writers_begin_late(writers *self, const char *sink);
 /* Looks after the one that there is; false: there is none any more. Limits of time count from `since_ns` on. */
 bool writers_look(writers *self, int64_t since_ns);
 /* Ends the one that there is, at once. */
