@@ -1,6 +1,7 @@
 /* What a run is doing; see board.h. */
 #include "board.h"
 
+#include "writing/own_place.h"
 #include "base/monotonic.h"
 #include "trace/kept/shared_file.h"
 
@@ -67,7 +68,10 @@ void board_enter(const char *kind, const char *plugin, const char *what) {
   atomic_store_explicit(&of->depth, depth + 1, memory_order_release);
 }
 
-void board_leave(void) { (void)atomic_fetch_sub_explicit(&own_calls()->depth, 1, memory_order_release); }
+void board_leave(void) {
+  own_place_return();
+  (void)atomic_fetch_sub_explicit(&own_calls()->depth, 1, memory_order_release);
+}
 
 void board_phase(const char *name) {
   const unsigned next = atomic_load_explicit(&current->phase, memory_order_relaxed) + 1;

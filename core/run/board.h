@@ -100,7 +100,8 @@ trace_room *board_room(void);
 
 /* This process is the writer: its calls are noted apart from the worker's. */
 void board_become_writer(void);
-/* Around every call of a plugin's that is not a step's. */
+/* Around every call of a plugin's that is not a step's. After it the process is in its own place again
+ * (writing/own_place.h). */
 void board_enter(const char *kind, const char *plugin, const char *what);
 void board_leave(void);
 /* A phase of the run begins, and the one before it ends. */

@@ -13,6 +13,7 @@
 #include "truth/dial_run.h"
 #include "truth/interleave.h"
 #include "truth/truth_cures.h"
+#include "writing/own_place.h"
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "base/progress_line.h"
@@ -288,6 +289,7 @@ pd_status loop_run(run_state *run) {
   if (status == PD_OK && !signals_pending()) status = truth_cures_run(run);
   if (status == PD_OK && !signals_pending()) status = scheduled_steps(run);
   if (status == PD_STOP) status = PD_OK;
+  own_place_return(); /* a step may have changed it */
   /* A window that the end of the data, a signal or a failure cut short is still a window. */
   const pd_status finished = window_finish(run, loop_records_all(run) && !signals_pending() && run->failed == PD_OK);
   if (status == PD_OK && finished != PD_OK) status = measured_step_fail(run, finished, run->device_host, "profiler");

@@ -2,6 +2,7 @@
 #include "sink_set.h"
 
 #include "board.h"
+#include "writing/own_place.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -96,6 +97,7 @@ void sink_set_step(sink_set *set, const pd_step_stats *stats) {
 }
 
 void sink_set_trace(sink_set *set, const pd_trace *trace) {
+  own_place_return(); /* a step may have changed it */
   for (uint32_t i = 0; i < set->count; i++) {
     sink_row *row = &set->rows[i];
     if (!row->open || !PD_HAS(pd_sink_ops, row->ops, on_trace_ready) || !row->ops->on_trace_ready) continue;

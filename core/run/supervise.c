@@ -3,6 +3,7 @@
 
 #include "board.h"
 #include "writing/feed.h"
+#include "writing/own_place.h"
 #include "writing/rescue.h"
 #include "writing/writers.h"
 
@@ -251,6 +252,7 @@ static int without_worker(supervisor *self, int (*body)(config *settings)) {
   writers_kill(&self->writers);
   writers_end(&self->writers);
   sigprocmask(SIG_SETMASK, &self->before, NULL);
+  own_place_forget();
   board_unshare();
   return body(self->settings);
 }
@@ -262,11 +264,13 @@ int supervise_run(config *settings, int (*body)(config *settings)) {
   (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
   progress_share();
   take_signals(&self);
+  own_place_keep();
   if (run_worker(&self, body, &code)) return code;
   if (self.worker < 0) return without_worker(&self, body);
   wait_for_all(&self);
   writers_end(&self.writers);
   sigprocmask(SIG_SETMASK, &self.before, NULL);
+  own_place_forget();
   board_unshare();
   (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
   return self.code;

@@ -55,6 +55,43 @@ class Limits(Case):
         self.assertIn(f"the capture stays: pdhost recover traces/{os.path.basename(left)}".replace(".pdcap", ""), err)
 
 
+class Changes(Case):
+    def outputs(self, scenario):
+        """The rights of every file of a run, by its name, and the steps of its windows."""
+        folder = self.path(os.path.basename(scenario))
+        os.mkdir(folder)
+        begun = subprocess.run([PDHOST, *WINDOWS, "--scenario", scenario, *OUTPUTS, "--sink", "chrome_trace"], cwd=folder,
+                               capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual((begun.returncode, self.errors(begun.stderr)), (0, []), begun.stderr)
+        found = {}
+        for at, folders, files in os.walk(folder):
+            for name in folders + files:
+                path = os.path.join(at, name)
+                named = re.sub(r"^results/\w+", "results/SCENARIO", os.path.relpath(path, folder))
+                named = re.sub(r"/2\d{7}T[^/]*", "/RUN", named)
+                named = re.sub(r"/\w+\.(\d)\.\d+\.pt\.trace", r"/\1.pt.trace", named)
+                found[named] = stat.filemode(os.lstat(path).st_mode)
+        return found, self.steps(folder)
+
+    def steps(self, folder):
+        with open(os.path.join(folder, "out.json"), encoding="utf-8") as file:
+            out = json.load(file)
+        return out["outcome"], out["steps"], [[step["number"] for step in window["steps"]] for window in out["windows"]]
+
+    def test_a_plugin_that_changes_its_process_changes_no_output(self):
+        before = set(os.listdir("/"))
+        files, steps = self.outputs("control")
+        for name in ("results/SCENARIO/RUN/manifest/manifest.json", "results/SCENARIO/latest", "out.json", "csv/steps.csv"):
+            self.assertIn(name, files)
+        self.assertEqual(steps, ("complete", 12, [[2, 3], [6, 7], [10, 11]]))
+        for what in ("folder", "umask", "locale", "handler"):
+            with self.subTest(what=what):
+                changed, steps_then = self.outputs(os.path.join(SCENARIOS, f"bad_{what}.so"))
+                self.assertEqual(changed, files)
+                self.assertEqual(steps_then, steps)
+        self.assertEqual(set(os.listdir("/")), before)
+
+
 class WithoutProc(Case):
     def test_a_run(self):
         if SANITIZER:
