@@ -1,6 +1,8 @@
 /* See recover.h. */
 #include "recover.h"
 
+#include "base/log.h"
+#include "capture/capture_find.h"
 #include "capture/capture_write.h"
 #include "config/cli_frame.h"
 #include "config/run_folder.h"
@@ -12,6 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* results/SCENARIO/RUN: how far below `results` the folders of runs are. */
+enum { RUNS_DEPTH = 2 };
 
 typedef struct recover_options {
   bool help;
@@ -122,6 +127,34 @@ static config *load_readers(const config_input *given, error *err) {
   return loaded;
 }
 
+static int recover_one(const config *readers, char *path, const cli_args *args, error *err) {
+  const int code = recover_run(readers, path, &args->input, NULL, args->quiet, err);
+  const int held = code == CODE_DONE ? capture_lock(path) : -1;
+  if (held >= 0) { /* nobody writes it any more, and what it holds is written */
+    (void)capture_finish(path);
+    (void)close(held);
+  }
+  return code;
+}
+
+/* What killed runs left, of which each has outputs of its own. The code is that of the first that failed. */
+static int recover_all(const config *readers, const capture_leftovers *left, const cli_args *args, error *err) {
+  int code = CODE_DONE;
+  for (uint32_t i = 0; i < left->count && !err->count; i++) {
+    log_say(!args->quiet, "pdhost: %s", left->rows[i].path);
+    const int one = recover_one(readers, left->rows[i].path, args, err);
+    if (code == CODE_DONE) code = one;
+  }
+  return code;
+}
+
+static int recover_newest(const config *readers, const cli_args *args, error *err) {
+  char *path = recover_find(args->words[0], err);
+  const int code = path ? recover_one(readers, path, args, err) : err->exit_code;
+  free(path);
+  return code;
+}
+
 static int recover(cli_args *args, const void *unused, error *err) {
   (void)unused;
   if (args->word_count != 1) {
@@ -129,20 +162,13 @@ static int recover(cli_args *args, const void *unused, error *err) {
               args->word_count);
     return err->exit_code;
   }
-  char *path = recover_find(args->words[0], err);
-  config *readers = path ? load_readers(&args->input, err) : NULL;
-  if (!readers) {
-    free(path);
-    return err->exit_code;
-  }
-  const int code = recover_run(readers, path, &args->input, NULL, args->quiet, err);
+  config *readers = load_readers(&args->input, err);
+  if (!readers) return err->exit_code;
+  capture_leftovers left;
+  capture_find_left(args->words[0], RUNS_DEPTH, &left);
+  const int code = left.count ? recover_all(readers, &left, args, err) : recover_newest(readers, args, err);
+  capture_leftovers_free(&left);
   config_free(readers);
-  const int held = code == CODE_DONE ? capture_lock(path) : -1;
-  if (held >= 0) { /* nobody writes it any more, and what it holds is written */
-    (void)capture_finish(path);
-    (void)close(held);
-  }
-  free(path);
   return err->count ? err->exit_code : code;
 }
 
@@ -158,9 +184,14 @@ const args_command recover_command = {
     .usage = "FILE.pdcap [options]\nFOLDER [options]",
     .description =
         "Reads the capture that a run left and calls the sinks with what the run measured, as the run itself did. In a "
-        "folder, the newest capture is read. A window that a killed run had not finished is marked partial.\n\n"
+        "folder, the captures of all runs are read that were killed with all of their processes, the newest first, "
+        "also "
+        "of those in its folders and theirs, as in results. Where there is none, the folder's newest capture is read. "
+        "A "
+        "window that a killed run had not finished is marked partial.\n\n"
         "The settings are the run's; --sink, -o and the other options of a run change what is written, and where.",
-    .examples = "pdhost recover results/control/latest\tthe outputs of the last run there\n"
+    .examples = "pdhost recover results\tthe outputs of every run below that was killed\n"
+                "pdhost recover results/control/latest\tthe outputs of the last run there\n"
                 "pdhost recover run.pdcap --sink csv,json\tother outputs of the same run",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],

@@ -61,12 +61,12 @@ static int bytes_before(const config *settings) {
   return strcmp(settings->run.trace_dir + before, run_folder_name()) == 0 ? before : -1;
 }
 
-const char *run_folder_before(const config *settings) {
+const char *run_folder_above(const config *settings) {
   static char path[PATH_MAX];
   const int before = bytes_before(settings);
-  if (before < 0) return settings->run.trace_dir;
-  (void)snprintf(path, sizeof path, "%.*slatest", before, settings->run.trace_dir);
-  return path;
+  if (before < 0) return NULL;
+  (void)snprintf(path, sizeof path, "%.*s", before > 1 ? before - 1 : before, settings->run.trace_dir);
+  return path[0] ? path : ".";
 }
 
 void run_folder_point(const config *settings) {

@@ -19,7 +19,7 @@ void run_folder_fill(config *settings);
 /* Where that is a folder of the run's own, which is there by now: `latest` beside it leads to it. */
 void run_folder_point(const config *settings);
 
-/* Where the run before this one wrote: what `latest` leads to by now, or trace_dir where that is not the run's own. */
-const char *run_folder_before(const config *settings);
+/* The folder that holds it and those of other runs; NULL: it is not the run's own. */
+const char *run_folder_above(const config *settings);
 
 #endif

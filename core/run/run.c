@@ -53,7 +53,8 @@ static void make_folder(run_state *run, const config *settings, const pd_run *ab
     snprintf(run->folder_fault, sizeof run->folder_fault, "%s: [run] trace_dir = %s: %s", trace_dir_origin(settings),
              about->trace_dir, fault);
   else if (names_it) {
-    run_capture_look(run_folder_before(settings));
+    const char *above = run_folder_above(settings);
+    run_capture_look(above ? above : about->trace_dir, above ? 1 : 0);
     run_folder_point(settings);
   }
   rank_output_take(about->trace_dir, false);

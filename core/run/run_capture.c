@@ -6,9 +6,9 @@
 #include "ranks/rank_live.h"
 #include "writing/feed.h"
 #include "base/log.h"
+#include "capture/capture_find.h"
 #include "capture/capture_write.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,17 +212,14 @@ void run_capture_close(run_state *run, bool stays) {
   forget(run);
 }
 
-void run_capture_look(const char *folder) {
-  DIR *all = opendir(folder);
-  for (const struct dirent *entry; all && (entry = readdir(all));) {
-    const size_t bytes = strlen(entry->d_name), ending = sizeof CAPTURE_UNFINISHED - 1;
-    char path[4096];
-    if (bytes <= ending || strcmp(entry->d_name + bytes - ending, CAPTURE_UNFINISHED) != 0) continue;
-    if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) continue;
-    const int fd = capture_lock(path);
-    if (fd < 0) continue; /* its run goes on */
-    (void)close(fd);
-    log_line(PD_LOG_WARN, NULL, "an earlier run was killed before its results were written: pdhost recover %s", path);
-  }
-  if (all) closedir(all);
+void run_capture_look(const char *folder, int depth) {
+  capture_leftovers left;
+  capture_find_left(folder, depth, &left);
+  if (left.count == 1)
+    log_line(PD_LOG_WARN, NULL, "an earlier run was killed before its results were written: pdhost recover %s",
+             left.rows[0].path);
+  else if (left.count)
+    log_line(PD_LOG_WARN, NULL, "%u earlier runs were killed before their results were written: pdhost recover %s",
+             left.count, folder);
+  capture_leftovers_free(&left);
 }

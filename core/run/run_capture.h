@@ -27,7 +27,8 @@ void run_capture_end(run_state *run, const pd_summary *summary);
 /* Everything is written: the file goes, unless it is kept, or `stays`, which is said. */
 void run_capture_close(run_state *run, bool stays);
 
-/* Says which captures of `folder` a run left that was killed with all of its processes, and what to do. */
-void run_capture_look(const char *folder);
+/* Says which captures runs left that were killed with all of their processes, in `folder` and at most `depth` folders
+ * below, and what to do. */
+void run_capture_look(const char *folder, int depth);
 
 #endif

@@ -107,5 +107,67 @@ class WithoutProc(Case):
         self.assertNotRegex(out, r"(?m)^CPU\((Process|System)\) +\d") # not known
 
 
+class Leftovers(Case):
+    def leave(self, scenario):
+        """A run in the default folder, all of whose processes are killed; its capture."""
+        process = self.start(*WINDOWS, "--scenario", scenario, *UNENDED, "--sink", "json", watch=False)
+        for line in process.stderr:
+            if line.startswith("pdhost 1"):
+                break
+        pids = (worker_of(process.pid), writer_of(process.pid))
+        until = 500
+        while until and not (found := self.big_enough()):
+            until -= 1
+            signal.sigtimedwait([], 0.02)
+        self.assertTrue(found)
+        os.kill(process.pid, signal.SIGSTOP)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        process.kill()
+        process.communicate(timeout=60)
+        left, = self.unfinished(scenario)[-1:]
+        return left
+
+    def unfinished(self, scenario="*"):
+        found = glob.glob(self.path(f"results/{scenario}/2*/*.unfinished.pdcap"))
+        return [os.path.relpath(path, self.folder) for path in sorted(found, key=os.path.getmtime)]
+
+    def big_enough(self):
+        """A window of the run that began last is in its capture."""
+        found = self.unfinished()
+        return bool(found) and os.path.getsize(self.path(found[-1])) > 200000
+
+    def after(self, scenario="control"):
+        code, _, err = self.run_pdhost(*SMALL, "--scenario", scenario, "--profile_steps", "1", "--sink", "json", "-q", watch=False)
+        self.assertEqual(code, 0, err)
+        return [line for line in err.splitlines() if "killed before" in line]
+
+    def test_the_command_that_the_next_run_prints_does_what_it_says(self):
+        left = self.leave("control")
+        for _ in range(2): # not only the very next one, whose own folder `latest` leads to by then
+            told = self.after()
+            self.assertEqual(told, [f"pdhost: warn: an earlier run was killed before its results were written: pdhost recover {left}"])
+        code, _, err = self.run_pdhost(*told[0].split("pdhost ")[-1].split(), watch=False)
+        self.assertEqual(code, 0, err)
+        with open(glob.glob(self.path(f"{os.path.dirname(left)}/*.json"))[0], encoding="utf-8") as file:
+            json.load(file)
+        self.assertEqual((self.after(), self.unfinished()), ([], []))
+
+    def test_a_folder_of_runs_is_recovered_as_a_whole(self):
+        lefts = [self.leave("control"), self.leave("control"), self.leave("sync")]
+        told, = self.after()
+        self.assertIn("2 earlier runs were killed before their results were written: pdhost recover results/control", told)
+        code, _, err = self.run_pdhost("recover", "results/control", watch=False)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.unfinished(), lefts[2:], err)
+        self.assertLess(err.index(lefts[1]), err.index(lefts[0]), err)
+        code, _, err = self.run_pdhost("recover", "results", "-q", watch=False)
+        self.assertEqual((code, self.unfinished()), (0, []), err)
+        for left in lefts:
+            names = os.listdir(self.path(os.path.dirname(left)))
+            self.assertTrue([name for name in names if name.endswith(".json") and name != "manifest.json"], names)
+        self.assert_fails(self.run_pdhost("recover", "results", watch=False), 2, "recover: results: holds no .pdcap file")
+
+
 if __name__ == "__main__":
     unittest.main()
