@@ -10,6 +10,7 @@
 #include <math.h>
 
 static pd_status one_aside(run_state *run, uint64_t index, bool control, bool typical) {
+  board_next();
   const pd_batch *batch = NULL;
   const pd_status status = data_loader_next(run->loader, &batch);
   if (status == PD_STOP) return status;

@@ -68,6 +68,8 @@ void board_enter(const char *kind, const char *plugin, const char *what) {
   atomic_store_explicit(&of->depth, depth + 1, memory_order_release);
 }
 
+void board_next(void) { atomic_store_explicit(&own_calls()->start_ns, monotonic_ns(), memory_order_relaxed); }
+
 void board_leave(void) {
   own_place_return();
   (void)atomic_fetch_sub_explicit(&own_calls()->depth, 1, memory_order_release);
@@ -106,9 +108,9 @@ void board_window_step(const recorder_step *step) {
   atomic_store_explicit(&window->step_count, count + 1, memory_order_release);
 }
 
-int64_t board_sink_ns(const board_calls *of, int64_t since_ns) {
+int64_t board_call_ns(const board_calls *of, int64_t since_ns) {
   const unsigned depth = atomic_load_explicit(&of->depth, memory_order_acquire);
-  if (!depth || depth > CALLS || strcmp(of->calls[depth - 1].kind, "sink") != 0) return 0;
+  if (!depth || depth > CALLS || strcmp(of->calls[depth - 1].kind, "communicator") == 0) return 0;
   const int64_t start_ns = atomic_load_explicit(&of->start_ns, memory_order_relaxed);
   return monotonic_ns() - (start_ns > since_ns ? start_ns : since_ns);
 }
@@ -119,7 +121,7 @@ static bool say_call(const board_calls *of, char *text, size_t room, char sink[6
   sink[0] = '\0';
   if (!depth || depth > CALLS) return false;
   const board_call *call = &of->calls[depth - 1];
-  (void)snprintf(text, room, "%.15s %.63s: %.31s", call->kind, call->plugin, call->what);
+  (void)snprintf(text, room, "%.15s %.63s: %.47s", call->kind, call->plugin, call->what);
   if (strcmp(call->kind, "sink") == 0) (void)snprintf(sink, 64, "%.63s", call->plugin);
   return true;
 }

@@ -23,7 +23,7 @@ enum { BOARD_STEPS = 65536 };
 typedef struct board_call {
   char kind[16];   /* "scenario", "sink", "device" */
   char plugin[64]; /* its name */
-  char what[32];   /* "init", "writing a window" */
+  char what[48];   /* "init", "writing a window" */
 } board_call;
 
 /* The calls that are open in one process, the outermost first. */
@@ -119,8 +119,11 @@ static inline void board_step(board *self, uint64_t index, int64_t now_ns) {
 }
 static inline void board_step_done(board *self) { atomic_store_explicit(&self->step, 0, memory_order_release); }
 
-/* How long the call of a sink that is under way in a process has taken, counted from `since_ns` on; 0: none is. */
-int64_t board_sink_ns(const board_calls *of, int64_t since_ns);
+/* The call that is open goes on with the next of its steps, for which its time begins anew. */
+void board_next(void);
+/* How long the plugin's call that is under way in a process has taken, counted from `since_ns` on; 0: none is, or one
+ * of a communicator, which has a limit of its own. */
+int64_t board_call_ns(const board_calls *of, int64_t since_ns);
 /* What was under way, as in "scenario control: step 12"; "the run itself" where no plugin was called. `sink`: the name
  * of the sink that was called, "" where none was. */
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]);

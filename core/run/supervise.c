@@ -36,7 +36,7 @@ typedef struct supervisor {
   int64_t looked_ns;  /* the last look; 0: none */
   int64_t resumed_ns; /* when this process went on after a stop: limits of time begin anew; 0: it was not stopped */
   int first, second;  /* signals that the user sent */
-  bool hung;          /* the worker was ended for a step, or a sink's call, that took too long */
+  bool hung;          /* the worker was ended for a step, or a plugin's call, that took too long */
   int status;         /* of waitpid, of the worker */
   int code;           /* what the run's end means */
 } supervisor;
@@ -83,7 +83,7 @@ static void look_for_hang(supervisor *self) {
   const int64_t since_ns = start_ns > self->resumed_ns ? start_ns : self->resumed_ns;
   const bool is_step = step && monotonic_ns() - since_ns > limit_ns;
   if (!self->worker) return;
-  if (limit_ns && (is_step || board_sink_ns(&at->worker, self->resumed_ns) > limit_ns)) {
+  if (limit_ns && (is_step || board_call_ns(&at->worker, self->resumed_ns) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
@@ -138,8 +138,8 @@ static void rescue(supervisor *self, const char *reason, const char *sink) {
   if (!at->capture[0] || atomic_load_explicit(&at->feed.code, memory_order_acquire) >= 0) return;
   rescue_capture(at);
   feed_ends(reason);
-}
   if (!atomic_load(&at->feed.is_on)) (void)writers_begin_late(&self->writers, sink);
+}
 
 /* The worker has ended: what that means. */
 static int judge(supervisor *self) {

@@ -107,6 +107,34 @@ class WithoutProc(Case):
         self.assertNotRegex(out, r"(?m)^CPU\((Process|System)\) +\d") # not known
 
 
+class Hangs(Case):
+    def hang(self, at, *more):
+        code, _, err = self.run_pdhost(*BASE, "--scenario", MISDEED, "-o", "scenario.what=loop", "-o", f"scenario.at={at}",
+                                       "-o", "run.step_timeout=3s", *more, watch=False)
+        self.assertEqual((code, len(self.errors(err))), (5, 1), err)
+        return self.errors(err)[0], err
+
+    def test_in_init(self):
+        error, _ = self.hang("init")
+        self.assertIn("scenario misdeed: init: took longer than [run] step_timeout = 3 s and was ended", error)
+
+    def test_in_a_step_before_the_scheduled_ones(self):
+        for more in ((), ("-o", "run.sync_timing=false", "-o", "run.warmup_steps=20")):
+            error, _ = self.hang("warm_up", *more)
+            self.assertIn("scenario misdeed: a step before the scheduled ones: took longer than [run] step_timeout = 3 s",
+                          error)
+
+    def test_steps_before_the_scheduled_ones_may_take_longer_together(self):
+        code, _, err = self.run_pdhost(*BASE, "--scenario", "control", "-o", "run.step_timeout=1s", "-o",
+                                       "run.warmup_steps=3000", watch=False)
+        self.assertEqual((code, self.errors(err)), (0, []), err)
+
+    def test_in_teardown(self):
+        error, err = self.hang("teardown")
+        self.assertIn("scenario misdeed: teardown: took longer than [run] step_timeout = 3 s and was ended", error)
+        self.assertEqual(self.json("out.json")["outcome"], "complete", err)
+
+
 class Leftovers(Case):
     def leave(self, scenario):
         """A run in the default folder, all of whose processes are killed; its capture."""
