@@ -27,6 +27,8 @@ SCHEDULE = ("-o", "schedule.wait=1", "-o", "schedule.warmup=1", "-o", f"schedule
 SINKS = ("--sink", "json:output_json=out.json", "--sink", "csv:dir=csv", "--sink", "chrome_trace", "--sink", "tensorboard",
          "--sink", "window", "-q")
 ENDS_S = 60
+# What the writer of such a run takes before its first step, and after its last.
+WRITER_BEGINS_S, WRITER_ENDS_S = 0.25, 0.25
 
 
 class Lost(Exception):
@@ -133,20 +135,46 @@ def clean(folder):
                 os.remove(path)
 
 
-def once(folder, whom, chance, bystanders):
-    """Kills one process of one run; what was found to be wrong is raised as Lost. Returns the steps that had begun."""
-    delay = chance.random() ** 2
-    process = start(folder, *(("-o", "scenario.what=kill", "-o", f"scenario.step={chance.randrange(2, 40)}")
-                              if whom == "writer" else ()))
+def wait_for_steps(process, folder, count):
+    until = time.monotonic() + ENDS_S
+    while begun(folder) < count and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.001)
+
+
+def kill_in_its_life(process, folder, chance, share, last):
+    """Kills the writer of a run whose worker dies in step `last`, anywhere from its begin to its end: `share`, from 0 to 1,
+    says where. Before the first step and after the last it has work of its own, as long as many steps."""
+    writer = wait_for_child(process, "pdhost writer")
+    if share < 0.25:
+        time.sleep(share * 4 * WRITER_BEGINS_S)
+    elif share < 0.65:
+        wait_for_steps(process, folder, 1 + round((share - 0.25) / 0.4 * last))
+        time.sleep(chance.random() * 0.02)
+    else:
+        wait_for_steps(process, folder, last + 1)
+        time.sleep((share - 0.65) / 0.35 * WRITER_ENDS_S)
+    return kill_now(process, folder, writer)
+
+
+def kill_now(process, folder, pid):
+    """The processes to wait for, and how many steps had begun."""
+    all_of_them, steps = children(process), begun(folder)
+    kill(pid)
+    return [pid, *all_of_them], steps
+
+
+def once(folder, whom, chance, share, bystanders):
+    """Kills one process of one run; what was found to be wrong is raised as Lost. Returns the steps that had begun when it
+    was killed, and whether they were all."""
+    delay, last = chance.random() ** 2, chance.randrange(2, 40)
+    process = start(folder, *(("-o", "scenario.what=kill", "-o", f"scenario.step={last}") if whom == "writer" else ()))
     if whom == "writer":
-        killed = wait_for_child(process, "pdhost writer")
-        time.sleep(delay / 8)
+        pids, then = kill_in_its_life(process, folder, chance, share, last)
     else:
         killed = process.pid if whom == "supervisor" else wait_for_child(process, "pdhost worker")
         time.sleep(delay)
-    all_of_them = children(process)
-    kill(killed)
-    wait_for_all(process, [killed, *all_of_them])
+        pids, then = kill_now(process, folder, killed)
+    wait_for_all(process, pids)
     steps = begun(folder)
     try:
         expect(process.returncode == {"supervisor": -9}.get(whom, 5), "exit code", process.returncode)
@@ -158,16 +186,18 @@ def once(folder, whom, chance, bystanders):
             expect(now.get(path) == value, "was changed:", path)
     except Lost as lost:
         with open(os.path.join(folder, "said"), encoding="utf-8") as file:
-            raise Lost(f"{whom}, after {delay:.3f} s, {steps} steps: {lost}\n{file.read()}") from None
+            raise Lost(f"{whom}, after {then} of {steps} steps, {delay:.3f} s, {share:.3f}: {lost}\n{file.read()}") from None
     clean(folder)
-    return steps
+    return then, then == steps
 
 
 def run(folder, whom, count, seed):
-    """How many of `count` kills fell into a run whose steps had begun. Raises Lost at the first that lost anything."""
+    """How many of `count` kills fell into a run whose steps had begun, and how many after all of its steps had. Raises Lost
+    at the first that lost anything."""
     chance = random.Random(seed)
     bystanders = make_bystanders(folder)
-    return sum(once(folder, whom, chance, bystanders) > 0 for _ in range(count))
+    found = [once(folder, whom, chance, (i + chance.random()) / count, bystanders) for i in range(count)]
+    return sum(then > 0 for then, _ in found), sum(then > 0 and was_last for then, was_last in found)
 
 
 def recorded(count, seed):
@@ -198,10 +228,14 @@ def main(count, seed, only="all", out=None):
     try:
         for whom in [one for one in WHOM if only in ("all", one)]:
             with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
-                begun = run(folder, whom, count, f"{seed} {whom}")
-            rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun}]
-            print(f"kills: {count} of the {whom}, {begun} of them after steps had begun: nothing complete was lost, nothing "
-                  "else was changed", flush=True)
+                begun_then, over = run(folder, whom, count, f"{seed} {whom}")
+            rows += [{"what": whom, "value": count}, {"what": f"{whom}, after steps had begun", "value": begun_then}]
+            after = ""
+            if whom == "writer":  # a run's other processes end with its steps
+                rows.append({"what": "writer, after the last step had begun", "value": over})
+                after = f", {over} of these after the last had begun"
+            print(f"kills: {count} of the {whom}, {begun_then} of them after steps had begun{after}: nothing complete was lost, "
+                  "nothing else was changed", flush=True)
         if only in ("all", "recorded"):
             rows += recorded(count, seed)
     finally:  # of whom nothing was lost, that counts whatever became of the others

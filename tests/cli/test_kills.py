@@ -12,7 +12,13 @@ class Kills(unittest.TestCase):
     def test_what_was_complete_is_there_whoever_is_killed(self):
         for whom in WHOM:
             with tempfile.TemporaryDirectory(prefix="pdhost kills ") as folder:
-                self.assertGreater(run(folder, whom, 3 if SANITIZER else 7, seed=whom), 0, f"{whom}: no step had begun")
+                count = 3 if SANITIZER else 7
+                begun, over = run(folder, whom, count, seed=whom)
+            self.assertGreater(begun, 0, f"{whom}: no step had begun")
+            if whom == "writer":  # before its first step, between its steps and after the last
+                self.assertGreater(over, 0)
+                self.assertLess(over, begun)
+                self.assertLess(begun, count)
 
     def test_a_recorded_program_loses_a_second_at_most(self):
         if not record_kills.is_there():
