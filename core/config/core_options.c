@@ -46,7 +46,7 @@ static const pd_option run_rows[] = {
     PD_OPTION(run_settings, isolate, .def = "true",
               .help = "run in a process of its own, so that a crash loses no results; false: for debuggers"),
     ROW_AS(run_settings, step_timeout_ns, PD_DURATION, "step_timeout", .def = "300s", .min = "0", .max = "1000000s",
-           .unit = "s", .help = "end a run whose step, or a sink whose call, takes longer; 0: never"),
+           .unit = "s", .help = "end a run in which a step, or another call of a plugin, takes longer; 0: never"),
     PD_OPTION_CHOICE(run_settings, communicator, .def = "auto", .choices = communicators,
                      .help =
                          "how ranks that mpirun, srun or torchrun started reach one another; none: each runs alone"),
