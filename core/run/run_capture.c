@@ -219,7 +219,8 @@ void run_capture_look(const char *folder, int depth) {
     log_line(PD_LOG_WARN, NULL, "an earlier run was killed before its results were written: pdhost recover %s",
              left.rows[0].path);
   else if (left.count)
-    log_line(PD_LOG_WARN, NULL, "%u earlier runs were killed before their results were written: pdhost recover %s",
+    log_line(PD_LOG_WARN, NULL,
+             "earlier runs were killed before their results were written, and left %u captures: pdhost recover %s",
              left.count, folder);
   capture_leftovers_free(&left);
 }

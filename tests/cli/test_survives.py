@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -89,6 +90,26 @@ class Changes(Case):
                 changed, steps_then = self.outputs(os.path.join(SCENARIOS, f"bad_{what}.so"))
                 self.assertEqual(changed, files)
                 self.assertEqual(steps_then, steps)
+        self.assertEqual(set(os.listdir("/")), before)
+
+    def test_a_folder_that_is_changed_in_a_step_or_by_a_sink(self):
+        before = set(os.listdir("/"))
+        changes = {"step": ("--scenario", MISDEED, "-o", "scenario.what=folder")}
+        for at in ("open", "trace", "close"):
+            changes[at] = ("--scenario", "control", "--sink", f"{SINK}:what=folder,at={at}")
+        for at, more in changes.items():
+            # Where the sinks are in a process of their own, and where they are in the worker.
+            for limit in (resource.RLIM_INFINITY, 20 << 20):
+                with self.subTest(at=at, limit=limit):
+                    os.mkdir(self.path("run"))
+                    began = subprocess.run([PDHOST, *WINDOWS, *more, *OUTPUTS], cwd=self.path("run"), capture_output=True,
+                                           text=True, check=False, stdin=subprocess.DEVNULL, preexec_fn=lambda:
+                                           resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+                    self.assertEqual((began.returncode, self.errors(began.stderr)), (0, []), began.stderr)
+                    self.assertEqual(self.steps(self.path("run")), ("complete", 12, [[2, 3], [6, 7], [10, 11]]))
+                    self.assertEqual(len(glob.glob(self.path("run/results/*/2*/manifest/manifest.json"))), 1)
+                    self.assertEqual(glob.glob(self.path("run/results/*/2*/*.pdcap")), [])
+                    shutil.rmtree(self.path("run"))
         self.assertEqual(set(os.listdir("/")), before)
 
 
@@ -184,7 +205,8 @@ class Leftovers(Case):
     def test_a_folder_of_runs_is_recovered_as_a_whole(self):
         lefts = [self.leave("control"), self.leave("control"), self.leave("sync")]
         told, = self.after()
-        self.assertIn("2 earlier runs were killed before their results were written: pdhost recover results/control", told)
+        self.assertIn("earlier runs were killed before their results were written, and left 2 captures: pdhost recover results/control",
+                      told)
         code, _, err = self.run_pdhost("recover", "results/control", watch=False)
         self.assertEqual(code, 0, err)
         self.assertEqual(self.unfinished(), lefts[2:], err)
