@@ -37,7 +37,8 @@ static void look(const char *folder, int depth, capture_leftovers *out) {
     char *path = NULL;
     if (name[0] == '.' || (!is_named && (!depth || entry->d_type == DT_REG))) continue;
     if (fstatat(dirfd(all), name, &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) continue;
+    if (asprintf(&path, "%s%s%s", folder, folder[0] && folder[strlen(folder) - 1] == '/' ? "" : "/", name) < 0)
+      continue;
     if (S_ISREG(about.st_mode) && is_named) {
       add(out, path, &about);
       continue;

@@ -207,7 +207,7 @@ class Leftovers(Case):
         told, = self.after()
         self.assertIn("earlier runs were killed before their results were written, and left 2 captures: pdhost recover results/control",
                       told)
-        code, _, err = self.run_pdhost("recover", "results/control", watch=False)
+        code, _, err = self.run_pdhost("recover", "results/control/", watch=False)
         self.assertEqual(code, 0, err)
         self.assertEqual(self.unfinished(), lefts[2:], err)
         self.assertLess(err.index(lefts[1]), err.index(lefts[0]), err)
