@@ -49,6 +49,8 @@ struct files {
   char prefix[32];
   char **announced;
   uint32_t announced_count, announced_room;
+  char **discarded; /* final names of files that were given up */
+  uint32_t discarded_count, discarded_room;
   uint32_t told,
       told_before; /* of the announced: lines were made of these; all of these, when the last line was asked */
   char *folder_line;
@@ -76,7 +78,9 @@ void files_close(files *self) {
     row = next;
   }
   for (uint32_t i = 0; i < self->announced_count; i++) free(self->announced[i]);
+  for (uint32_t i = 0; i < self->discarded_count; i++) free(self->discarded[i]);
   free(self->announced);
+  free(self->discarded);
   free(self->folder_line);
   pthread_mutex_destroy(&self->lock);
   free(self);
@@ -90,6 +94,7 @@ void files_remove_unfinished(const files *self, uint32_t pid) {
   char beginning[32];
   snprintf(beginning, sizeof beginning, ".%u-", pid);
   for (uint32_t i = 0; i < self->announced_count; i++) files_remove_beginning_with(self->announced[i], beginning);
+  for (uint32_t i = 0; i < self->discarded_count; i++) files_remove_beginning_with(self->discarded[i], beginning);
 }
 
 static void file_free(pd_file *file) {
@@ -128,17 +133,6 @@ static pd_status open_stdout(files *self, pd_file *file) {
 
 static int by_path(const void *a, const void *b) { return strcmp(((const claim *)a)->path, ((const claim *)b)->path); }
 
-/* `path` in the folder that it leads to; NULL on no memory. */
-static char *path_on_disk(const char *path) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  char *given = slash ? strndup(path, (size_t)(name - path)) : strdup("."), *made = NULL;
-  char *folder = given ? realpath(given, NULL) : NULL;
-  if (asprintf(&made, "%s/%s", folder ? folder : given ? given : "", name) < 0) made = NULL;
-  free(folder);
-  free(given);
-  return made;
-}
-
 static void claim_release(pd_file *file, bool written) {
   claim *held = file->claim;
   if (!held) return;
@@ -157,7 +151,7 @@ static void claim_release(pd_file *file, bool written) {
 static pd_status claim_take(pd_file *file) {
   pd_status status = PD_OK;
   claim *fresh = calloc(1, sizeof *fresh);
-  if (fresh) fresh->path = path_on_disk(file->path);
+  if (fresh) fresh->path = files_path_on_disk(file->path);
   pthread_mutex_lock(&file->owner->lock);
   claim **found = fresh && fresh->path ? tsearch(fresh, &file->owner->claims, by_path) : NULL;
   claim *held = found ? *found : NULL;
@@ -280,6 +274,14 @@ static void release_stdout(pd_file *file) {
   pthread_mutex_unlock(&file->owner->lock);
 }
 
+/* A process before this one may have left it unfinished, too. Without memory that stays. */
+static void note_discarded(files *self, const char *path) {
+  pthread_mutex_lock(&self->lock);
+  char *copy = PD_ARRAY_FIT(self->discarded, self->discarded_room, self->discarded_count + 1) ? strdup(path) : NULL;
+  if (copy) self->discarded[self->discarded_count++] = copy;
+  pthread_mutex_unlock(&self->lock);
+}
+
 static void file_discard(pd_file *file) {
   if (!file) return;
   if (is_stdout(file)) {
@@ -287,6 +289,7 @@ static void file_discard(pd_file *file) {
   } else {
     close(file->descriptor);
     if (file->temporary) unlink(file->temporary);
+    if (file->temporary) note_discarded(file->owner, file->path);
     claim_release(file, false);
   }
   file_free(file);

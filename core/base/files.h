@@ -39,12 +39,15 @@ const char *files_next_written(files *self);
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
 
+/* `path` in the folder that it leads to, malloc'ed; NULL on no memory. */
+char *files_path_on_disk(const char *path);
+
 /* Opens a file of its own for each caller, beside `path` and named after it, which ends with ".partial": where two
  * runs write one file, each replaces it whole. Returns the descriptor; -1 with errno. The name is the caller's. [any
  * thread] */
 int files_open_temporary(const char *path, char **temporary);
 
-/* Removes what process `pid` left unfinished of the files that were announced here. */
+/* Removes what process `pid` left unfinished of the files that were announced or discarded here. */
 void files_remove_unfinished(const files *self, uint32_t pid);
 
 /* Removes the unfinished files beside `path` whose names are its own followed by `beginning`. */

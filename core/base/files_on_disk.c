@@ -38,6 +38,16 @@ pd_status files_make_folder(const char *path, char *message, size_t message_byte
   return status;
 }
 
+char *files_path_on_disk(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  char *given = slash ? strndup(path, (size_t)(name - path)) : strdup("."), *made = NULL;
+  char *folder = given ? realpath(given, NULL) : NULL;
+  if (asprintf(&made, "%s/%s", folder ? folder : given ? given : "", name) < 0) made = NULL;
+  free(folder);
+  free(given);
+  return made;
+}
+
 int files_open_temporary(const char *path, char **temporary) {
   static atomic_uint opened;
   int descriptor;

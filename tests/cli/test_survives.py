@@ -25,10 +25,10 @@ UNENDED = ("-o", "schedule.repeat=0", "-o", "run.epochs=0", "-o", "run.max_steps
 class Limits(Case):
     TOLD = "a file may not be as long as [profile] max_memory (ulimit -f): the sinks are in the process that trains"
 
-    def limited(self, *more):
+    def limited(self, *more, most=20 << 20):
         """Files may be as long as a test's own, and shorter than a window may be."""
         return self.run_pdhost(*BASE, *more, watch=False, preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_FSIZE, (20 << 20, 20 << 20)))
+            resource.RLIMIT_FSIZE, (most, most)))
 
     def test_outputs_after_a_crash_where_files_may_not_be_long(self):
         code, plain, err = self.limited("--sink", "table", "--scenario", "control")
@@ -46,6 +46,15 @@ class Limits(Case):
             # What that process had printed is not printed again.
             for line in ("Device Summary", "Operator Summary"):
                 self.assertEqual(out.count(line), 2 * plain.count(line) // 3, out)
+
+    def test_a_file_that_can_grow_no_further_after_a_crash(self):
+        code, _, err = self.limited("--scenario", MISDEED, "-o", "scenario.what=exit_now", "-o", "scenario.step=8", most=65536)
+        self.assertEqual((code, len(self.errors(err))), (5, 2), err)
+        self.assertIn("sink json: closing: out.json: cannot be written: File too large", self.errors(err)[1])
+        self.assertTrue(os.path.exists(self.path("csv/steps.csv")))
+        self.assertEqual(glob.glob(self.path("**/*.partial"), recursive=True), [])
+        left, = glob.glob(self.path("traces/*.pdcap"))
+        self.assertIn(f"the capture stays: pdhost recover traces/{os.path.basename(left)}", err)
 
     def test_a_sink_that_ends_that_process_is_left_out(self):
         code, _, err = self.limited("--scenario", "control", "--sink", f"{SINK}:what=exit_now,at=close")
