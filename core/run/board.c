@@ -108,11 +108,11 @@ void board_window_step(const recorder_step *step) {
   atomic_store_explicit(&window->step_count, count + 1, memory_order_release);
 }
 
-int64_t board_call_ns(const board_calls *of, int64_t since_ns) {
+int64_t board_call_ns(const board_calls *of, int64_t since_ns, int64_t now_ns) {
   const unsigned depth = atomic_load_explicit(&of->depth, memory_order_acquire);
   if (!depth || depth > CALLS || strcmp(of->calls[depth - 1].kind, "communicator") == 0) return 0;
   const int64_t start_ns = atomic_load_explicit(&of->start_ns, memory_order_relaxed);
-  return monotonic_ns() - (start_ns > since_ns ? start_ns : since_ns);
+  return now_ns - (start_ns > since_ns ? start_ns : since_ns);
 }
 
 /* False: no plugin was called. */

@@ -121,9 +121,9 @@ static inline void board_step_done(board *self) { atomic_store_explicit(&self->s
 
 /* The call that is open goes on with the next of its steps, for which its time begins anew. */
 void board_next(void);
-/* How long the plugin's call that is under way in a process has taken, counted from `since_ns` on; 0: none is, or one
- * of a communicator, which has a limit of its own. */
-int64_t board_call_ns(const board_calls *of, int64_t since_ns);
+/* How long the plugin's call that is under way in a process had taken at `now_ns`, counted from `since_ns` on; 0: none
+ * is, or one of a communicator, which has a limit of its own. */
+int64_t board_call_ns(const board_calls *of, int64_t since_ns, int64_t now_ns);
 /* What was under way, as in "scenario control: step 12"; "the run itself" where no plugin was called. `sink`: the name
  * of the sink that was called, "" where none was. */
 void board_say(const board *self, const char *scenario, char *text, size_t room, char sink[64]);

@@ -33,7 +33,7 @@ typedef struct supervisor {
   writers writers;
   sigset_t taken, before;
   int64_t ended_ns;   /* when the worker was done, 0: it is not */
-  int64_t looked_ns;  /* the last look; 0: none */
+  int64_t looked_ns;  /* the last look */
   int64_t resumed_ns; /* when this process went on after a stop: limits of time begin anew; 0: it was not stopped */
   int first, second;  /* signals that the user sent */
   bool hung;          /* the worker was ended for a step, or a plugin's call, that took too long */
@@ -71,19 +71,20 @@ static void hand_on(supervisor *self, const siginfo_t *about) {
 
 static void look_for_stop(supervisor *self) {
   const int64_t now_ns = monotonic_ns();
-  if (self->looked_ns && now_ns - self->looked_ns > (int64_t)STOPPED_MS * 1000000) self->resumed_ns = now_ns;
+  if (now_ns - self->looked_ns > (int64_t)STOPPED_MS * 1000000) self->resumed_ns = now_ns;
   self->looked_ns = now_ns;
 }
 
+/* As of the last look: this process may be stopped at any point, and what is older then is not hung. */
 static void look_for_hang(supervisor *self) {
   const board *at = board_own();
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   const uint64_t step = atomic_load_explicit(&at->step, memory_order_acquire);
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
   const int64_t since_ns = start_ns > self->resumed_ns ? start_ns : self->resumed_ns;
-  const bool is_step = step && monotonic_ns() - since_ns > limit_ns;
+  const bool is_step = step && self->looked_ns - since_ns > limit_ns;
   if (!self->worker) return;
-  if (limit_ns && (is_step || board_call_ns(&at->worker, self->resumed_ns) > limit_ns)) {
+  if (limit_ns && (is_step || board_call_ns(&at->worker, self->resumed_ns, self->looked_ns) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
@@ -207,10 +208,11 @@ static void settle_capture(const supervisor *self, int held) {
 
 static void wait_for_all(supervisor *self) {
   int held = -1;
+  self->looked_ns = monotonic_ns();
   for (;;) {
     const pid_t ended = self->worker ? waitpid(self->worker, &self->status, WNOHANG) : 0;
     if (ended && (ended == self->worker || errno == ECHILD)) end_worker(self, &held);
-    if (!writers_look(&self->writers, self->resumed_ns) && !self->worker) break;
+    if (!writers_look(&self->writers, self->resumed_ns, self->looked_ns) && !self->worker) break;
     const struct timespec look = {.tv_nsec = (long)LOOK_MS * 1000000};
     siginfo_t about;
     const int number = sigtimedwait(&self->taken, &about, &look);

@@ -209,11 +209,11 @@ static void look_for_stop(writers *self) {
   (void)kill(self->pid, SIGKILL);
 }
 
-bool writers_look(writers *self, int64_t since_ns) {
+bool writers_look(writers *self, int64_t since_ns, int64_t now_ns) {
   struct rusage use;
   if (!self->pid) return false;
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
-  if (limit_ns && !self->hung && board_call_ns(&board_own()->writer, since_ns) > limit_ns) {
+  if (limit_ns && !self->hung && board_call_ns(&board_own()->writer, since_ns, now_ns) > limit_ns) {
     self->hung = true;
     (void)kill(self->pid, SIGKILL);
   }

@@ -32,8 +32,9 @@ bool writers_begin(writers *self, config *settings);
 /* The worker had the sinks, and died: forks one that writes the outputs from the capture, without `sink`, in which it
  * died, "" for none. False: there is none. */
 bool writers_begin_late(writers *self, const char *sink);
-/* Looks after the one that there is; false: there is none any more. Limits of time count from `since_ns` on. */
-bool writers_look(writers *self, int64_t since_ns);
+/* Looks after the one that there is; false: there is none any more. Limits of time count from `since_ns` on, to
+ * `now_ns`. */
+bool writers_look(writers *self, int64_t since_ns, int64_t now_ns);
 /* Ends the one that there is, at once. */
 void writers_kill(writers *self);
 void writers_end(writers *self);
