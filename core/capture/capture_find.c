@@ -28,6 +28,7 @@ static void add(capture_leftovers *out, char *path, const struct stat *about) {
     free(path);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): at most `depth` deep */
 static void look(const char *folder, int depth, capture_leftovers *out) {
   DIR *all = opendir(folder);
   for (const struct dirent *entry; all && (entry = readdir(all));) {

@@ -89,7 +89,7 @@ static void look_at_processors(series *self, bool is_first, double elapsed_s) {
   if (!is_first && has_now && self->has_energy && elapsed_s > 0)
     put(self, SERIES_PROCESSOR_POWER, powercap_joules(&self->energy, &now, elapsed_s) / elapsed_s);
   self->has_energy = has_now;
-  self->energy = now;
+  if (has_now) self->energy = now;
 }
 
 static void look_at_process(series *self, bool is_first) {
