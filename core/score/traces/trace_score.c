@@ -118,8 +118,9 @@ static void print_sure_labels(const scoring *self) {
   uint32_t known = 0, sure = 0, right = 0;
   for (uint32_t i = 0; i < self->truth.count; i++) {
     const double agreeing = self->truth.all[i].agreeing;
-    known += !isnan(agreeing);
-    if (!(agreeing >= LABEL_SURE)) continue;
+    if (isnan(agreeing)) continue;
+    known++;
+    if (agreeing < LABEL_SURE) continue;
     sure++;
     right += self->cells[i].truth == self->cells[i].verdict;
   }
