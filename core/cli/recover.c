@@ -184,11 +184,9 @@ const args_command recover_command = {
     .usage = "FILE.pdcap [options]\nFOLDER [options]",
     .description =
         "Reads the capture that a run left and calls the sinks with what the run measured, as the run itself did. In a "
-        "folder, the captures of all runs are read that were killed with all of their processes, the newest first, "
-        "also "
-        "of those in its folders and theirs, as in results. Where there is none, the folder's newest capture is read. "
-        "A "
-        "window that a killed run had not finished is marked partial.\n\n"
+        "folder, it reads those of all runs that were killed with all of their processes, the newest first: in the "
+        "folder itself, in its folders and in theirs, as results has them. Where there is none, it reads the folder's "
+        "newest capture. A window that a killed run had not finished is marked partial.\n\n"
         "The settings are the run's; --sink, -o and the other options of a run change what is written, and where.",
     .examples = "pdhost recover results\tthe outputs of every run below that was killed\n"
                 "pdhost recover results/control/latest\tthe outputs of the last run there\n"

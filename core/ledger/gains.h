@@ -33,7 +33,8 @@
  * trace shows how slow: between the start of an operation and that of the first one in it lies little but recording. An
  * operation costs this many times the lower quartile of that time, and so does a call that launches. Fitted to the
  * measured gains of 120 traces of 14 models: with 2.5 and 2, launching gains 2 points too much at the median and other
- * causes 2 to 5 too little. Steps without a profiler are 6 % longer than those that it predicts, at the median. */
+ * causes 2 to 5 too little. Steps without a profiler are 6 to 9 % longer than predicted, at the medians of three sets.
+ */
 #define GAINS_OPERATION_NESTED 3.05
 #define GAINS_LAUNCH_NESTED 2.45
 /* No more than this of that quartile counts: it was 0.5 to 1.7 us in those traces, and where it is longer, as 7 us in
@@ -57,10 +58,10 @@
 /* Two causes hide the same time if either saves this part of what the other does, and the second adds no more than the
  * rest. */
 #define GAINS_ALIKE 0.7
-/* Where the recorder's cost is estimated, gains miss measured effects by 5 points at the median (102 gains of 56 traces
- * of two models), so two that differ by less than twice that may be the other way round. */
+/* Where the recorder's cost is estimated, gains miss measured effects by 3 to 5 points at the median (four sets of
+ * traces), so two that differ by less than twice that may be the other way round. */
 #define GAINS_NEAR 0.10
-/* Where no operations are known either: the same 102 gains are missed by 9.4 points at the median. */
+/* Where no operations are known either: 102 gains of 56 traces were missed by 9.4 points at the median. */
 #define GAINS_NEAR_BARE 0.19
 /* The share of the draws that a verdict needs to be given without "possibly". */
 #define GAINS_CERTAIN 0.9

@@ -78,8 +78,8 @@ typedef struct run_state {
   uint64_t truth_rounds, truth_block;
   bool dialled; /* its steps have this amount in place of the scenario's own (truth/dial_run.h) */
   double amount;
-  uint64_t
-      dialled_steps; /* of them, before the scheduled ones: a fraction of a count falls on other steps of each block */
+  /* Steps with it before the scheduled ones: a fraction of a count falls on other steps of each block. */
+  uint64_t dialled_steps;
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
   pd_profile_options profile_options;

@@ -5,9 +5,8 @@
 
 #define SERIES_METRIC_MAP(X)                                                                                           \
   X(energy_j, "energy", "energy", NONE, DETAIL,                                                                        \
-    "joules of the whole GPU over all steps of the loop and what lies between them; the driver moves the counter "     \
-    "some "                                                                                                            \
-    "times a second, so that a loop of T seconds may be off by 0.25/T of it, and one below a second has none",         \
+    "joules of the whole GPU over all steps of the loop and what lies between them; none of a loop below one second, " \
+    "since the driver moves the counter only some times a second",                                                     \
     "NVML's total energy counter at the end minus at the start", "pdhost")                                             \
   X(energy_j_per_step, "energy", "energy", NONE, DETAIL, "joules of the whole GPU per step", "energy_j / steps",       \
     "pdhost")                                                                                                          \

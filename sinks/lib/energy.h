@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-enum { ENERGY_FIGURES = 6 };
+/* Where those of the GPU and of the processors begin: of all steps, of a step, of a sample. */
+enum { ENERGY_GPU = 0, ENERGY_PROCESSORS = 3, ENERGY_FIGURES = 6 };
 
 typedef struct energy_figure {
   const char *key;

@@ -1,6 +1,7 @@
 /* See quick_stats.h. */
 #include "quick_stats.h"
 
+#include "../lib/energy.h"
 #include "figures.h"
 #include "verdict_text.h"
 
@@ -71,8 +72,8 @@ static void spread_row(text *out, const char *name, const pd_spread *spread, int
   text_add(out, "\n");
 }
 
-/* NVML's counter moves some times a second: what it says at either end may be as old. */
-#define GPU_COUNTER_S 0.25
+/* In a loop that is shorter, the last look of NVML's counter at either end shows. */
+#define ENERGY_SHORT_S 10
 
 /* The time from the first step to the end of the last. */
 static double loop_seconds(const pd_summary *summary) {
@@ -84,19 +85,18 @@ static double loop_seconds(const pd_summary *summary) {
 
 static void energy(text *out, const pd_summary *summary, size_t columns) {
   char sentence[768];
-  if (PD_HAS(pd_summary, summary, energy_j_per_sample) && summary->energy_j > 0) {
-    const double error = 100 * GPU_COUNTER_S / loop_seconds(summary);
-    const int used =
-        snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter",
-                 summary->energy_j_per_step, summary->energy_j_per_sample);
-    if (error >= 1 && isfinite(error))
-      snprintf(sentence + used, sizeof sentence - (size_t)used,
-               "; up to %.0f %% off, since the counter moves some times a second", error);
+  energy_figure all[ENERGY_FIGURES];
+  energy_figures(summary, all);
+  if (!isnan(all[ENERGY_GPU].joules)) {
+    snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the whole GPU, by NVML's counter%s",
+             all[ENERGY_GPU + 1].joules, all[ENERGY_GPU + 2].joules,
+             loop_seconds(summary) < ENERGY_SHORT_S ? ", which moves only some times a second: take a longer loop"
+                                                    : "");
     long_line(out, "energy", sentence, columns);
   }
-  if (PD_HAS(pd_summary, summary, processor_energy_j_per_sample) && summary->processor_energy_j > 0) {
+  if (!isnan(all[ENERGY_PROCESSORS].joules)) {
     snprintf(sentence, sizeof sentence, "%.3g J per step, %.3g J per sample, of the processors, by powercap",
-             summary->processor_energy_j_per_step, summary->processor_energy_j_per_sample);
+             all[ENERGY_PROCESSORS + 1].joules, all[ENERGY_PROCESSORS + 2].joules);
     long_line(out, "processors' energy", sentence, columns);
   } else if (PD_HAS(pd_summary, summary, processor_energy_note) && summary->processor_energy_note) {
     snprintf(sentence, sizeof sentence,

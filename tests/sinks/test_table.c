@@ -61,8 +61,8 @@ PD_TEST(table, quick_stats_have_the_energy_per_step_and_sample) {
   cr_assert_eq(sink_run_close(&test.run, &summary), PD_OK, "%s", test.run.host.message);
   const char *text = sink_run_file(&test.run, "-")->data;
   static const char *const lines[] = {
-      "\n  energy                  50 J per step, 12.5 J per sample, of the whole GPU, by NVML's counter; up\n"
-      "                          to 500 % off, since the counter moves some times a second\n",
+      "\n  energy                  50 J per step, 12.5 J per sample, of the whole GPU, by NVML's counter,\n"
+      "                          which moves only some times a second: take a longer loop\n",
       "\n  processors' energy      20 J per step, 5.25 J per sample, of the processors, by powercap\n"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) cr_assert_not_null(strstr(text, lines[i]), "%s", text);
   end(&test);

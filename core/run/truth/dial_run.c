@@ -12,9 +12,8 @@
 
 #include <math.h>
 
-/* Pairs of a trial, in a limited time for all. */
+/* Pairs of a trial. */
 enum { PAIRS_LEAST = 12, PAIRS_MOST = 512 };
-#define LIMIT_NS 5000000000
 
 typedef struct dialling {
   run_state *run;
@@ -64,7 +63,7 @@ pd_status dial_run(run_state *run) {
   if (!config_dial_of(run->settings, &asked)) return PD_OK;
   board_phase("setting the dial by control steps");
   progress_enter("setting the dial by control steps", "step", 0);
-  dialling self = {run, &asked, monotonic_ns() + LIMIT_NS};
+  dialling self = {run, &asked, monotonic_ns() + DIAL_RUN_LIMIT_NS};
   run->dialled = true;
   run->amount = asked.start;
   aside_turns ignored;

@@ -1,6 +1,7 @@
 /* See interleave.h. */
 #include "interleave.h"
 
+#include "dial_run.h"
 #include "run/aside.h"
 #include "run/board.h"
 #include "base/monotonic.h"
@@ -10,9 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* For a dial, the standard error that is small enough, and what it may take. */
+/* For a dial, the standard error that is small enough. */
 #define DIALLED_ERROR 0.015
-#define DIALLED_LIMIT_NS 5000000000
 enum { DIALLED_ROUNDS_MOST = 64 };
 
 /* What a block of steps goes without. */
@@ -71,7 +71,7 @@ pd_status interleave_run(run_state *run) {
     board_phase("measuring what the injection costs");
     progress_enter("measuring what the injection costs", "step", run->truth_rounds * steps);
   }
-  const int64_t until_ns = monotonic_ns() + DIALLED_LIMIT_NS;
+  const int64_t until_ns = monotonic_ns() + DIAL_RUN_LIMIT_NS;
   for (uint64_t round = 0; status == PD_OK && !signals_pending() && is_needed(run, round, until_ns); round++) {
     double ns[BLOCK_KINDS];
     status = in_turns ? truth_turns(run) : truth_blocks(run, round, kinds, ns);
