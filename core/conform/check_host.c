@@ -197,6 +197,11 @@ static const pd_table_set *analysis_tables(const pd_analysis *analysis, const pd
   on_loop_thread(self, "pd_analysis.tables");
   return call_fails(self) ? NULL : self->analysis->tables(self->analysis, trace, request);
 }
+static void analysis_prepare(const pd_analysis *analysis, const pd_trace *trace) {
+  check_host *self = analysis->impl;
+  on_loop_thread(self, "pd_analysis.prepare");
+  self->analysis->prepare(self->analysis, trace);
+}
 static const pd_table_set *analysis_run_tables(const pd_analysis *analysis, const pd_run *run,
                                                const pd_summary *summary) {
   check_host *self = analysis->impl;
@@ -354,7 +359,8 @@ void check_host_init(check_host *self) {
                                          .tables = analysis_tables,
                                          .metrics = analysis_metrics,
                                          .run_tables = analysis_run_tables,
-                                         .digits = analysis_digits};
+                                         .digits = analysis_digits,
+                                         .prepare = analysis_prepare};
   self->files = (pd_files){.size = sizeof(pd_files),
                            .impl = self,
                            .open = files_open_one,

@@ -96,16 +96,24 @@ void sink_set_step(sink_set *set, const pd_step_stats *stats) {
   }
 }
 
+static bool has_flag(const sink_row *row, uint32_t flag) {
+  return row->ops && PD_HAS(pd_sink_ops, row->ops, flags) && row->ops->flags & flag;
+}
+
+static void give_trace(sink_set *set, sink_row *row, const pd_trace *trace) {
+  if (!row->open || !PD_HAS(pd_sink_ops, row->ops, on_trace_ready) || !row->ops->on_trace_ready) return;
+  board_enter("sink", row->name, "writing a window");
+  const pd_status status = row->ops->on_trace_ready(row->state, trace);
+  board_leave();
+  if (status != PD_OK) drop(set, row, status, "writing a window");
+}
+
 void sink_set_trace(sink_set *set, const pd_trace *trace) {
   own_place_return(); /* a step may have changed it */
-  for (uint32_t i = 0; i < set->count; i++) {
-    sink_row *row = &set->rows[i];
-    if (!row->open || !PD_HAS(pd_sink_ops, row->ops, on_trace_ready) || !row->ops->on_trace_ready) continue;
-    board_enter("sink", row->name, "writing a window");
-    const pd_status status = row->ops->on_trace_ready(row->state, trace);
-    board_leave();
-    if (status != PD_OK) drop(set, row, status, "writing a window");
-  }
+  for (uint32_t i = 0; i < set->count; i++)
+    if (has_flag(&set->rows[i], PD_SINK_TRACE_FIRST)) give_trace(set, &set->rows[i], trace);
+  for (uint32_t i = 0; i < set->count; i++)
+    if (!has_flag(&set->rows[i], PD_SINK_TRACE_FIRST)) give_trace(set, &set->rows[i], trace);
 }
 
 static void close_one(sink_set *set, sink_row *row, const pd_summary *summary) {
@@ -117,14 +125,10 @@ static void close_one(sink_set *set, sink_row *row, const pd_summary *summary) {
   if (status != PD_OK) report(set, row, status, "closing");
 }
 
-static bool closes_last(const pd_sink_ops *ops) {
-  return ops && PD_HAS(pd_sink_ops, ops, flags) && ops->flags & PD_SINK_CLOSES_LAST;
-}
-
 uint32_t sink_set_close(sink_set *set, const pd_summary *summary) {
   if (!set) return 0;
   for (uint32_t i = 0; i < set->count; i++)
-    if (!closes_last(set->rows[i].ops)) close_one(set, &set->rows[i], summary);
+    if (!has_flag(&set->rows[i], PD_SINK_CLOSES_LAST)) close_one(set, &set->rows[i], summary);
   for (uint32_t i = 0; i < set->count; i++) close_one(set, &set->rows[i], summary);
   for (uint32_t i = 0; i < set->count; i++) service_host_close(set->rows[i].host);
   const uint32_t failed = set->failed;

@@ -8,6 +8,8 @@
 #include "base/stats.h"
 #include "trace/trace_memory.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,8 @@ struct analysis {
   char disturbance[512];
   const pd_table_set *more; /* of the run; or NULL */
   kept_trace *traces;
+  const pd_trace *prepared; /* that `thread` is at; NULL: none */
+  pthread_t thread;
   kept_run *runs;
   proc_sample begin, paused;
   proc_usage usage;
@@ -69,11 +73,9 @@ static void drop_trace(kept_trace *kept) {
   free(kept);
 }
 
-static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
-  kept_trace *kept;
-  for (kept = self->traces; kept; kept = kept->next)
-    if (kept->trace == trace) return kept;
-  kept = calloc(1, sizeof *kept);
+/* NULL on no memory. [any thread] */
+static kept_trace *look_at(const pd_trace *trace) {
+  kept_trace *kept = calloc(1, sizeof *kept);
   if (!kept) return NULL;
   kept->trace = trace;
   kept->facts = facts_open_bare(trace);
@@ -84,6 +86,43 @@ static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
     free(kept);
     return NULL;
   }
+  return kept;
+}
+
+static void *look_ahead(void *trace) { return look_at(trace); }
+
+/* Signals are for other threads. Without a thread the tables are made when they are asked for. */
+static void prepare(const pd_analysis *table, const pd_trace *trace) {
+  analysis *self = table->impl;
+  sigset_t all, before;
+  if (self->prepared) return;
+  for (const kept_trace *kept = self->traces; kept; kept = kept->next)
+    if (kept->trace == trace) return;
+  sigfillset(&all);
+  trace_reuse_begin();
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const bool started = pthread_create(&self->thread, NULL, look_ahead, (void *)trace) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (started)
+    self->prepared = trace;
+  else
+    trace_reuse_end();
+}
+
+/* What the thread made. NULL on no memory. */
+static kept_trace *finish(analysis *self) {
+  void *made = NULL;
+  (void)pthread_join(self->thread, &made);
+  self->prepared = NULL;
+  trace_reuse_end();
+  return made;
+}
+
+static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
+  for (kept_trace *kept = self->traces; kept; kept = kept->next)
+    if (kept->trace == trace) return kept;
+  kept_trace *kept = self->prepared == trace ? finish(self) : look_at(trace);
+  if (!kept) return NULL;
   kept->next = self->traces;
   self->traces = kept;
   return kept;
@@ -187,7 +226,8 @@ pd_status analysis_open(const analysis_context *context, analysis **out) {
                               .tables = tables_of,
                               .metrics = metrics_of,
                               .run_tables = run_tables_of,
-                              .digits = digits_of};
+                              .digits = digits_of,
+                              .prepare = prepare};
   return PD_OK;
 }
 
@@ -198,6 +238,7 @@ const char *analysis_cuda_heading(const char *key) {
 
 void analysis_close(analysis *self) {
   if (!self) return;
+  if (self->prepared) (void)keep_trace(self, self->prepared);
   while (self->traces) {
     kept_trace *next = self->traces->next;
     drop_trace(self->traces);
@@ -215,6 +256,7 @@ void analysis_close(analysis *self) {
 const pd_analysis *analysis_table(const analysis *self) { return &self->table; }
 
 void analysis_forget(analysis *self, const pd_trace *trace) {
+  if (self->prepared == trace) (void)keep_trace(self, trace);
   for (kept_trace **at = &self->traces; *at; at = &(*at)->next) {
     kept_trace *kept = *at;
     if (kept->trace != trace) continue;

@@ -54,6 +54,18 @@ void trace_return_large_blocks(void) {
   (void)mallopt(M_MMAP_THRESHOLD, RETURNED_BYTES);
 }
 
+/* What is only asked for takes no memory: the heap keeps the addresses, and takes the blocks that follow from there. */
+void trace_keep_large_blocks(void) {
+  enum { ONE_HEAP = 1, LONGEST_BYTES = 1 << 30, AHEAD_BYTES = 256 << 20 };
+  (void)mallopt(M_ARENA_MAX, ONE_HEAP);
+  (void)mallopt(M_MMAP_THRESHOLD, LONGEST_BYTES);
+  (void)mallopt(M_TRIM_THRESHOLD, LONGEST_BYTES);
+  void *memory = NULL;
+  if (posix_memalign(&memory, HUGE_BYTES, AHEAD_BYTES)) return;
+  (void)madvise(memory, AHEAD_BYTES, MADV_HUGEPAGE); /* only a wish */
+  free(memory);
+}
+
 /* All blocks of the heap, which is not trimmed meanwhile. */
 void trace_reuse_begin(void) {
   if (!returns_blocks) return;

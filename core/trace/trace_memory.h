@@ -21,6 +21,10 @@ void *trace_scratch_alloc(uint64_t count, size_t bytes_each);
  * blocks of the size of those that were freed before, so that a big trace holds a third more than it uses. A run does
  * without: blocks that are made in each step would be mapped in each. */
 void trace_return_large_blocks(void);
+/* The opposite, for a process whose windows are made, read and gone before anybody looks at its memory: from now on all
+ * threads share one heap, which gives nothing back and lies in huge pages as far as the system gives them. With pages
+ * of 4 KiB, the first write to each took as long as the tables of the window. */
+void trace_keep_large_blocks(void);
 /* Between the two, where blocks are returned: what is freed is used again, and only trace_reuse_end gives the rest
  * back. The system clears each block that it gives, which takes longer than most of what is done with a block. */
 void trace_reuse_begin(void);

@@ -174,13 +174,9 @@ out_with_message:
   return status;
 }
 
-/* The tables, where they are wanted and the host has an analysis. False on no memory. */
-static bool find_tables(const state *self, const pd_trace *trace, const pd_table_set **tables) {
-  const pd_analysis *analysis =
-      self->counters != COUNTERS_NONE ? self->host->extension(self->host, PD_EXT_ANALYSIS) : NULL;
-  const pd_table_request request = {.size = sizeof request};
-  *tables = analysis ? analysis->tables(analysis, trace, &request) : NULL;
-  return !analysis || *tables;
+/* Makes them beside the events, which need none. */
+static void prepare_tables(const pd_analysis *analysis, const pd_trace *trace) {
+  if (analysis && PD_HAS(pd_analysis, analysis, prepare) && analysis->prepare) analysis->prepare(analysis, trace);
 }
 
 static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
@@ -189,11 +185,12 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
   part_plan parts = {0};
   text_out out = {0};
   event_index *index = NULL;
-  const pd_table_set *tables = NULL;
+  const pd_analysis *analysis =
+      self->counters != COUNTERS_NONE ? self->host->extension(self->host, PD_EXT_ANALYSIS) : NULL;
+  prepare_tables(analysis, trace);
   pd_status status = names_open(&names, trace, self->cuda_names);
   if (status != PD_OK) goto no_memory;
   status = PD_NO_MEMORY;
-  if (!find_tables(self, trace, &tables)) goto no_memory;
   index = event_index_build(trace);
   if (!index) goto no_memory;
   status = parts_plan(&parts, trace, &names, self->split_bytes);
@@ -202,7 +199,7 @@ static pd_status chrome_trace_ready(void *given, const pd_trace *trace) {
                          .run = self->name.run,
                          .trace = trace,
                          .names = &names,
-                         .tables = tables,
+                         .analysis = analysis,
                          .flows = self->flows,
                          .counters = self->counters,
                          .old_runtime = self->old_runtime};
@@ -233,4 +230,4 @@ static pd_status chrome_close(void *given, const pd_summary *summary) {
 }
 
 PD_SINK("chrome_trace", "1.0", "Chrome trace of every window, as PyTorch's profiler writes it", options, rows,
-        .open = chrome_open, .on_trace_ready = chrome_trace_ready, .close = chrome_close)
+        .open = chrome_open, .on_trace_ready = chrome_trace_ready, .close = chrome_close, .flags = PD_SINK_TRACE_FIRST)

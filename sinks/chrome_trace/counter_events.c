@@ -107,13 +107,8 @@ static pd_status write_device(event_writer *writer, uint32_t device) {
   return PD_OK;
 }
 
-pd_status counter_events_write(event_writer *writer) {
+static pd_status write_devices(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  if (writer->counters == COUNTERS_NONE) return PD_OK;
-  memory_counters_write(writer);
-  write_recorded(writer);
-  const pd_status written = ledger_events_write(writer);
-  if (written != PD_OK || writer->counters == COUNTERS_FEW) return written;
   for (uint64_t s = 0; s < trace->streams.count; s++) {
     const uint32_t device = PD_AT(pd_stream_row, &trace->streams, s)->device;
     bool done = false;
@@ -123,4 +118,12 @@ pd_status counter_events_write(event_writer *writer) {
     if (status != PD_OK) return status;
   }
   return PD_OK;
+}
+
+pd_status counter_events_write(event_writer *writer) {
+  if (writer->counters == COUNTERS_NONE) return PD_OK;
+  memory_counters_write(writer);
+  write_recorded(writer);
+  const pd_status written = writer->counters == COUNTERS_FEW ? PD_OK : write_devices(writer);
+  return written == PD_OK ? ledger_events_write(writer) : written;
 }

@@ -37,7 +37,7 @@ typedef struct event_writer {
   const pd_run *run;
   const pd_trace *trace;
   const name_table *names;
-  const pd_table_set *tables; /* of the analysis; NULL: none */
+  const pd_analysis *analysis; /* whose tables are asked for last; NULL: none */
   flow_mode flows;
   counter_mode counters;
   bool old_runtime;       /* calls are of category "runtime" */

@@ -8,11 +8,15 @@
 
 static const char prefix[] = "ledger_";
 
-static const pd_table *find_ledger(const event_writer *writer) {
-  const pd_table_set *tables = writer->tables;
+/* False on no memory. */
+static bool find_ledger(const event_writer *writer, const pd_table **out) {
+  const pd_table_request request = {.size = sizeof request};
+  const pd_table_set *tables =
+      writer->analysis ? writer->analysis->tables(writer->analysis, writer->trace, &request) : NULL;
+  *out = NULL;
   for (uint32_t i = 0; tables && i < tables->count; i++)
-    if (!strcmp(tables->tables[i]->id, "ledger_steps")) return tables->tables[i];
-  return NULL;
+    if (!strcmp(tables->tables[i]->id, "ledger_steps")) *out = tables->tables[i];
+  return tables || !writer->analysis;
 }
 
 static const pd_cell *cell(const pd_table *ledger, uint64_t row, uint32_t column) {
@@ -52,7 +56,8 @@ static void write_sample(event_writer *writer, const pd_table *ledger, const uin
 
 pd_status ledger_events_write(event_writer *writer) {
   const pd_trace *trace = writer->trace;
-  const pd_table *ledger = find_ledger(writer);
+  const pd_table *ledger;
+  if (!find_ledger(writer, &ledger)) return PD_NO_MEMORY;
   if (!ledger || !ledger->rows.count || ledger->rows.count != trace->steps.count) return PD_OK;
   uint32_t *owners = malloc(ledger->column_count * sizeof *owners);
   if (!owners) return PD_NO_MEMORY;

@@ -136,7 +136,11 @@ typedef struct pd_sink_ops {
   uint32_t flags PD_OR_ZERO; /* PD_SINK_* */
   uint32_t reserved_flags PD_OR_ZERO;
 } pd_sink_ops;
-enum { PD_SINK_CLOSES_LAST = 1 /* after the other sinks, so that it can name their files: pd_files.next_written */ };
+enum {
+  PD_SINK_CLOSES_LAST = 1, /* after the other sinks, so that it can name their files: pd_files.next_written */
+  PD_SINK_TRACE_FIRST =
+      2 /* on_trace_ready before the other sinks': it needs the tables last, see pd_analysis.prepare */
+};
 
 /* Files that the host writes: under a temporary name in the same folder, renamed when whole. */
 #define PD_EXT_FILES "pdhost.files/1"

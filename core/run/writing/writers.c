@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "trace/trace_memory.h"
 #include "run/run_replay.h"
 
 #include <errno.h>
@@ -75,6 +76,7 @@ static _Noreturn void write_outputs(const writers *self) {
   (void)prctl(PR_SET_NAME, WRITER_NAME);
   board_become_writer();
   take_signals();
+  trace_keep_large_blocks();
   feed_close(replay_run(&request));
   fflush(NULL);
   _exit(0);

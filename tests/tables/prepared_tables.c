@@ -1,0 +1,45 @@
+/* Tables whose making was begun on another thread before they were asked for. */
+#include "analysis_rig.h"
+
+static void check_same_cell(const pd_table *table, uint32_t column, const pd_cell *cell, const pd_cell *other) {
+  cr_assert_eq(cell->missing, other->missing, "%s: %s", table->id, table->columns[column]->key);
+  if (cell->missing) return;
+  if (table->columns[column]->unit == PD_UNIT_TEXT)
+    cr_assert_str_eq(cell->v.text, other->v.text);
+  else
+    cr_assert_eq(cell->v.i, other->v.i, "%s: %s", table->id, table->columns[column]->key);
+}
+
+static void check_same(const pd_table_set *set, const pd_table_set *other) {
+  cr_assert_eq(set->count, other->count);
+  for (uint32_t t = 0; t < set->count; t++) {
+    const pd_table *table = set->tables[t], *same = other->tables[t];
+    cr_assert_str_eq(table->id, same->id);
+    cr_assert_eq(table->rows.count, same->rows.count, "%s", table->id);
+    for (uint64_t r = 0; r < table->rows.count; r++)
+      for (uint32_t c = 0; c < table->column_count; c++)
+        check_same_cell(table, c, &rig_row_at(table, r)->cells[c], &rig_row_at(same, r)->cells[c]);
+  }
+}
+
+PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 3, 2);
+  rig_finish(&rig);
+  analysis *other = rig_analysis();
+  const pd_analysis *table = analysis_table(other);
+  table->prepare(table, rig.trace);
+  table->prepare(table, rig.trace); /* it is under way */
+  const pd_table_set *prepared = table->tables(table, rig.trace, &rig.request);
+  cr_assert_not_null(prepared);
+  check_same(prepared, rig_tables(&rig));
+  table->prepare(table, rig.trace); /* it is done */
+  cr_assert_eq(prepared, table->tables(table, rig.trace, &rig.request));
+  analysis_forget(other, rig.trace);
+  table->prepare(table, rig.trace);
+  analysis_forget(other, rig.trace); /* nobody asked for it */
+  table->prepare(table, rig.trace);
+  analysis_close(other);
+  rig_end(&rig);
+}
