@@ -20,7 +20,6 @@ static void watch(const sigset_t *wanted, int answer) {
   sigset_t all;
   sigfillset(&all);
   (void)sigprocmask(SIG_SETMASK, &all, NULL);
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)prctl(PR_SET_NAME, "pdhost signals");
   for (int fd = 0; fd < 3; fd++) (void)close(fd); /* who reads pdhost's output is to see its end */
   for (;;) {
@@ -38,6 +37,7 @@ void record_witness_start(record_witness *self, const sigset_t *wanted) {
   self->pid = fork();
   if (self->pid == 0) {
     (void)close(ends[0]);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* else it would keep the lock of a session whose pdhost was killed */
     if (getppid() == parent) watch(wanted, ends[1]);
     _exit(0);
   }

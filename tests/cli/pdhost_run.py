@@ -49,13 +49,18 @@ def named_child(pid, name):
     return None
 
 
-def awaited_child(pid, name):
-    until = time.monotonic() + 20
-    while not (child := named_child(pid, name)):
+def wait_for(found, what):
+    """What it returns, once that is something."""
+    until = time.monotonic() + 60
+    while not (answer := found()):
         if time.monotonic() > until:
-            raise AssertionError(f"the run has no process {name}")
+            raise AssertionError(what)
         time.sleep(0.005)
-    return child
+    return answer
+
+
+def awaited_child(pid, name):
+    return wait_for(lambda: named_child(pid, name), f"the run has no process {name}")
 
 
 def worker_of(pid):

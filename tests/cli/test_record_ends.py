@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from pdhost_run import PDHOST, SANITIZER, SMALL, named_child
+from pdhost_run import PDHOST, SANITIZER, SMALL, named_child, wait_for
 from record_case import MISDEED, PROGRAM, Record
 
 
@@ -130,6 +130,8 @@ class Killed(Record):
     """pdhost itself is killed."""
 
     def test_the_program_stops_recording_and_the_next_start_cleans_up(self):
+        """The next start of anybody, in the place that all share: it may come before the one of this test, and still be
+        removing the folder."""
         process = self.start("record", "-q", "--", PROGRAM, "init", "steps=20", "settle", "pid", "stopped", "say=free",
                              "sleep=60000", watch=False)
         program = int(process.stdout.readline())
@@ -138,13 +140,13 @@ class Killed(Record):
             folder = dict(pair.split("=", 1) for pair in file.read().split("\0") if "=" in pair)["PDHOST_RECORD"]
         other = self.start("record", "-q", "--", "sh", "-c", "echo $PDHOST_RECORD; exec sleep 60", watch=False)
         alive = other.stdout.readline().strip()
+        self.assertTrue(os.path.isdir(folder), "its pdhost lives")
         process.kill()
         begun = time.monotonic()
         self.assertEqual(process.stdout.readline(), "free\n")
-        self.assertLess(time.monotonic() - begun, 15)
-        self.assertTrue(os.path.isdir(folder))
+        self.assertLess(time.monotonic() - begun, 25, "the program has waited for 30 s in vain")
         self.assertEqual(self.run_pdhost("record", "-q", "--", "true", watch=False)[0], 0)
-        self.assertFalse(os.path.exists(folder))
+        wait_for(lambda: not os.path.exists(folder), f"{folder} is still there")
         self.assertTrue(os.path.isdir(alive), "its pdhost lives")
         other.send_signal(signal.SIGTERM)
         other.communicate(timeout=20)
@@ -155,16 +157,10 @@ class Killed(Record):
 class ReportEnds(Record):
     """What ends the report leaves the recording, no half of a file, and a line with the words that make the report."""
 
-    def wait_for(self, what, found):
-        until = time.monotonic() + 60
-        while not found():
-            self.assertLess(time.monotonic(), until, what)
-            time.sleep(0.01)
-
     def hanging(self, *words, sinks=("--sink", "csv", "--sink", f"{MISDEED}:what=loop,at=trace"), options=()):
         """pdhost, whose report has begun its files and does not end."""
         process = self.start("record", *options, *sinks, "--", PROGRAM, *words, watch=False, start_new_session=True)
-        self.wait_for("the report is not begun", lambda: named_child(process.pid, "pdhost writer") and self.partial())
+        wait_for(lambda: named_child(process.pid, "pdhost writer") and self.partial(), "the report is not begun")
         return process
 
     def partial(self):
@@ -177,7 +173,7 @@ class ReportEnds(Record):
                 process.send_signal(number)
                 time.sleep(0.1)
             return process.poll() is not None
-        self.wait_for("a signal does not end the report", ended)
+        wait_for(ended, "a signal does not end the report")
         return process.communicate(timeout=20)
 
     def make_later(self, err, steps):
