@@ -16,8 +16,12 @@
 #define RECORD_LIBRARY "libpdhost_record.so"
 #define RECORD_TORCH_FOLDER "torch" /* beside it: the hook of --torch and --yield, for Python */
 #define RECORD_HOOK_ENVIRONMENT                                                                                        \
-  "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code" and "yield", with commas */
+  "PDHOST_RECORD_HOOK"                 /* what that hook does: of "marks", "code", "modules", "yield", with commas */
 #define RECORD_TORCH_FILE "mark_steps" /* in the session's folder: the hook marks steps */
+/* What the hook marks of modules: a range of this domain is a forward, a moment is where a backward begins. */
+#define RECORD_MODULE_DOMAIN "pdhost module"
+#define RECORD_MODULE_FORWARD "forward of "
+#define RECORD_MODULE_BACKWARD "backward of "
 
 enum { RECORD_MARK = 0x44524f42 /* "BORD" */, RECORD_VERSION = 6, RECORD_SLOTS = 512 };
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 typedef struct record_options {
-  bool help, starts_on_signal, is_required, marks_torch, yields;
+  bool help, starts_on_signal, is_required, marks_torch, marks_modules, yields;
   const char *out, *cupti, *step;
   double duration_s, start_after_s, last_s;
   uint64_t steps;
@@ -109,6 +109,10 @@ static const args_option rows[] = {
      .help = "mark the steps of a PyTorch program, and its waits for a DataLoader, without a change to it",
      .take = args_take_flag,
      .code = (int)offsetof(record_options, marks_torch)},
+    {.name = "--modules",
+     .help = "as --torch, and mark the forward and the backward of its modules",
+     .take = args_take_flag,
+     .code = (int)offsetof(record_options, marks_modules)},
     {.name = "--yield",
      .help = "when the program's own torch.profiler starts, give CUPTI to it, and report what was recorded until then",
      .take = args_take_flag,
@@ -261,7 +265,8 @@ static int record(cli_args *args, const record_options *options, char **command,
                                   .host = options->host,
                                   .steps = options->steps,
                                   .starts_on_signal = options->starts_on_signal,
-                                  .marks_torch = options->marks_torch,
+                                  .marks_torch = options->marks_torch || options->marks_modules,
+                                  .marks_modules = options->marks_modules,
                                   .yields = options->yields,
                                   .is_required = options->is_required};
   const int code = record_job_run(settings, &request);

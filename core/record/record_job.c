@@ -292,6 +292,7 @@ static int run_program(job *self, bool is_recorded, error *err) {
                                    .library = is_recorded ? self->request->library : NULL,
                                    .folder = self->session.folder,
                                    .marks_torch = self->request->marks_torch,
+                                   .marks_modules = self->request->marks_modules,
                                    .yields = self->request->yields,
                                    .samples_code = self->request->host != RECORD_HOST_NONE,
                                    .takes_signal = self->request->starts_on_signal,

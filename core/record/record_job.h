@@ -17,9 +17,10 @@ typedef struct record_request {
   record_host_way host; /* how the host's part is watched */
   uint64_t steps;       /* of the report, and where they are marked of the recording; 0: all */
   bool starts_on_signal;
-  bool marks_torch; /* a hook marks the steps of PyTorch programs */
-  bool yields;      /* and gives CUPTI to their own torch.profiler */
-  bool is_required; /* a program of which nothing was recorded is a failure */
+  bool marks_torch;   /* a hook marks the steps of PyTorch programs */
+  bool marks_modules; /* and each module's forward and backward */
+  bool yields;        /* and gives CUPTI to their own torch.profiler */
+  bool is_required;   /* a program of which nothing was recorded is a failure */
 } record_request;
 
 /* Prints its errors. Returns the program's exit code, or one of ours where it could not be started. */

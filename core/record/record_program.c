@@ -51,8 +51,9 @@ static void become_program(const record_program *self, int failed) {
   if (self->library && (self->marks_torch || self->yields)) {
     lead_python(self->library);
     char wanted[32];
-    (void)snprintf(wanted, sizeof wanted, "%s%s%s", self->marks_torch ? "marks," : "",
-                   self->marks_torch && self->samples_code ? "code," : "", self->yields ? "yield" : "");
+    (void)snprintf(wanted, sizeof wanted, "%s%s%s%s", self->marks_torch ? "marks," : "",
+                   self->marks_torch && self->samples_code ? "code," : "", self->marks_modules ? "modules," : "",
+                   self->yields ? "yield" : "");
     (void)setenv(RECORD_HOOK_ENVIRONMENT, wanted, 1);
   }
   execvp(self->command[0], self->command);

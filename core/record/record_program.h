@@ -15,6 +15,7 @@ typedef struct record_program {
   char *const *command;
   const char *library, *folder; /* NULL: it runs without a recorder */
   bool marks_torch, yields;     /* what the hook of Python programs does */
+  bool marks_modules;           /* with marks_torch: and each module's forward and backward */
   bool samples_code;            /* with marks_torch: and where the program's code is */
   bool takes_signal;            /* SIGUSR2 is for pdhost; else it goes to the program, too */
   bool takes_asking; /* SIGUSR2 that `pdhost snapshot` sends is for pdhost, and so is another that it does not take yet

@@ -50,7 +50,7 @@ const pd_table_set *tables_make(const table_work *given) {
       {memory_churn_table, work->context->profile_memory},
       {memory_blocks_table, work->context->profile_memory},
       {flops_table, work->context->with_flops},
-      {modules_table, work->context->with_modules},
+      {modules_table, work->context->with_modules || modules_are_in(work->facts)},
       {stacks_table, true},
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };

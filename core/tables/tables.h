@@ -54,6 +54,8 @@ const pd_table *memory_peak_table(const table_work *work);
 const pd_table *memory_churn_table(const table_work *work);
 const pd_table *memory_blocks_table(const table_work *work);
 const pd_table *flops_table(const table_work *work);
+/* Whether a range names a module. */
+bool modules_are_in(const trace_facts *facts);
 const pd_table *modules_table(const table_work *work);
 const pd_table *stacks_table(const table_work *work);
 const pd_table *stacks_device_table(const table_work *work);

@@ -5,13 +5,13 @@
 #include "program_captures.h"
 #include "program_host.h"
 #include "program_marks.h"
+#include "program_modules.h"
 #include "program_spans.h"
 #include "program_tail.h"
 
 #include "capture/record_board.h"
 
 #include <pdhost/array.h>
-#include <pdhost/mark.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +28,9 @@ struct captured_program {
   uint32_t *names;         /* the intake's string ids by the file's */
   uint32_t name_count;
   uint32_t pid, last_tid, last_thread;
-  uint64_t strange;                           /* rows that cannot be */
-  uint32_t own_domain, step_name, input_name; /* the intake's */
+  uint64_t strange; /* rows that cannot be */
   program_marks marks;
+  program_modules modules;
   pd_facts facts;
   record_gpu *gpus;
   pd_device_props *devices;
@@ -48,6 +48,7 @@ void capture_program_free(captured_program *self) {
   free(self->names);
   free(self->gpus);
   program_marks_free(&self->marks);
+  program_modules_free(&self->modules);
   free(self->devices);
   free(self->bounds);
   program_captures_free(&self->captures);
@@ -72,6 +73,7 @@ static void read_strings(captured_program *self, const capture_record *at) {
     if (row.bytes > at->bytes - place || row.id >= self->name_count) return;
     self->names[row.id] = self->intake->intern(self->intake, text + place, row.bytes);
     self->bounds[row.id] = program_captures_name(text + place, row.bytes);
+    program_modules_string(&self->modules, self->intake, row.id, text + place, row.bytes);
     self->captures_any |= self->bounds[row.id] == PROGRAM_CAPTURE_BEGINS;
     const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (padded > at->bytes - place) return;
@@ -127,17 +129,6 @@ static void read_thread_names(captured_program *self, const capture_record *at) 
   }
 }
 
-/* What pdhost/mark.h writes stands in a domain of its own. */
-static void read_own(captured_program *self, const capture_annotation *row, pd_read_range *range) {
-  if (range->name == self->step_name && row->start_ns == row->end_ns) {
-    program_marks_add(&self->marks, row->start_ns, range->thread);
-  } else if (range->name == self->input_name) {
-    range->kind = PD_RANGE_DATALOADER;
-    range->part = PD_PART_DATALOADER;
-    self->facts |= PD_FACT_INPUT;
-  }
-}
-
 static void read_annotations(captured_program *self, const capture_record *at) {
   const capture_annotation *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
@@ -152,8 +143,9 @@ static void read_annotations(captured_program *self, const capture_record *at) {
                            .name = self->names[row->name],
                            .kind = PD_RANGE_USER,
                            .thread = thread_of(self, at->thread)};
-    if (row->domain && row->domain < self->name_count && self->names[row->domain] == self->own_domain)
-      read_own(self, row, &range);
+    const uint32_t domain = row->domain < self->name_count ? self->names[row->domain] : 0;
+    if (program_marks_take(&self->marks, domain, &range)) self->facts |= PD_FACT_INPUT;
+    program_modules_take(&self->modules, row, domain, at->thread, &range);
     if (row->end_ns > row->start_ns) self->intake->range(self->intake, &range);
   }
 }
@@ -180,6 +172,10 @@ static void read_end(captured_program *self, const capture_record *at) {
     self->intake->odd(self->intake, PD_ODD_DAMAGE,
                       "the program overwrote what was recorded at %llu places; it is left out",
                       (unsigned long long)end.torn);
+}
+
+static void find_module_ends(captured_program *self, const capture_record *at) {
+  program_modules_calls(&self->modules, self->from->room, at->bytes / (uint32_t)sizeof(pd_activity), self->tail.cut_ns);
 }
 
 /* Strings and GPUs first: rows name them. */
@@ -314,13 +310,12 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   if (self->name_count > most) self->name_count = (uint32_t)most;
   self->names = calloc((size_t)self->name_count + 1, sizeof *self->names);
   self->bounds = calloc((size_t)self->name_count + 1, sizeof *self->bounds);
-  if (!self->names || !self->bounds) return PD_NO_MEMORY;
+  if (!self->names || !self->bounds || !program_modules_open(&self->modules, intake, self->name_count))
+    return PD_NO_MEMORY;
   if (!find_program(self, &about))
     return self->from->host->fail(self->from->host, PD_INVALID, "it does not say which program it is of");
   self->pid = about.pid;
-  self->own_domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
-  self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
-  self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
+  program_marks_open(&self->marks, intake);
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
   pd_status status = find_captures(self);
   if (status == PD_OK) status = find_tail(self);
@@ -329,7 +324,10 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   read_kind(self, CAPTURE_THREAD_NAMES, sizeof(capture_thread_name), read_thread_names);
   read_kind(self, CAPTURE_ANNOTATIONS, sizeof(capture_annotation), read_annotations);
   read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
-  if (program_spans_give(&self->spans, intake, self->pid) != PD_OK) return PD_NO_MEMORY;
+  if (self->modules.has_backward) read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_module_ends);
+  status = program_modules_give(&self->modules, intake, self->pid);
+  if (status == PD_OK) status = program_spans_give(&self->spans, intake, self->pid);
+  if (status != PD_OK) return status;
   self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
   program_host host = {intake, self->pid, self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count,
                        0,      0};

@@ -2,11 +2,28 @@
 #include "program_marks.h"
 
 #include <pdhost/array.h>
+#include <pdhost/mark.h>
 
 #include <stdlib.h>
+#include <string.h>
 
-void program_marks_add(program_marks *self, int64_t ns, uint32_t thread) {
-  if (PD_ARRAY_FIT(self->all, self->room, self->count + 1)) self->all[self->count++] = (step_mark){ns, thread};
+void program_marks_open(program_marks *self, const pd_intake *intake) {
+  self->domain = intake->intern(intake, PD_MARK_DOMAIN, strlen(PD_MARK_DOMAIN));
+  self->step_name = intake->intern(intake, PD_MARK_STEP, strlen(PD_MARK_STEP));
+  self->input_name = intake->intern(intake, PD_MARK_INPUT, strlen(PD_MARK_INPUT));
+}
+
+bool program_marks_take(program_marks *self, uint32_t domain, pd_read_range *range) {
+  if (domain != self->domain) return false;
+  if (range->name == self->step_name && range->start_ns == range->end_ns) {
+    if (PD_ARRAY_FIT(self->all, self->room, self->count + 1))
+      self->all[self->count++] = (step_mark){range->start_ns, range->thread};
+    return false;
+  }
+  if (range->name != self->input_name) return false;
+  range->kind = PD_RANGE_DATALOADER;
+  range->part = PD_PART_DATALOADER;
+  return true;
 }
 
 static int by_thread_and_time(const void *a, const void *b) {

@@ -52,7 +52,8 @@ def included(path):
 # What other programs call by name.
 CALLED_FROM_OUTSIDE = {"main", "pd_plugin_entry", "pdhost_counted_steps", "InitializeInjection",
                        "InitializeInjectionNvtx2", "pdhost_mark_step", "pdhost_mark_input_begin", "pdhost_mark_input_end",
-                       "pdhost_record_yield", "pdhost_record_code"}
+                       "pdhost_record_yield", "pdhost_record_code", "pdhost_mark_module_begin", "pdhost_mark_module_end",
+                       "pdhost_mark_module"}
 
 
 def calls():

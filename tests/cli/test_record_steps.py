@@ -103,10 +103,12 @@ class DataLoader:
 """,
     "torch/optim/__init__.py": "from .optimizer import SGD\n",
     "torch/optim/optimizer.py": """
-hooks = []
+before, hooks = [], []
+def register_optimizer_step_pre_hook(hook): before.append(hook)
 def register_optimizer_step_post_hook(hook): hooks.append(hook)
 class SGD:
     def step(self):
+        for hook in before: hook(self, (), {})
         for hook in hooks: hook(self, (), {})
 """,
     "sitecustomize.py": "import sys\nsys.dont_write_bytecode = True\nsys.own_start = 'was read'\n",

@@ -56,7 +56,7 @@ typedef struct pd_read_range {
   uint32_t thread;   /* as pd_intake.thread returned it */
   uint32_t sequence; /* pd_range_info */
   uint32_t backward;
-  uint32_t reserved; /* 0 */
+  uint32_t module; /* string id of the module's path whose forward it is, or with `backward` its backward; 0: none */
 } pd_read_range;
 
 /* A record of the capture of a run. Its kinds and rows are the recorder's own, of the same version of pdhost

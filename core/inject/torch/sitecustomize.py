@@ -2,7 +2,7 @@
 
 Python imports this file when it starts, since pdhost puts its folder first on PYTHONPATH. With --torch, when the program
 imports torch, a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a
-DataLoader. With --yield, CUPTI is given to torch.profiler before that asks for it. Both are told to the recorder's library
+DataLoader; with --modules, the forward and the backward of modules, too. With --yield, CUPTI is given to torch.profiler before that asks for it. Both are told to the recorder's library
 in this process. Beside the marks a thread of its own looks a hundred times a second where the thread that trains is in the
 program's own code. Whatever fails here is the program's to never see.
 """
@@ -112,13 +112,17 @@ def mark_waits(module, library, _session):
     iterator.__next__ = marked
 
 
+def is_compiling():
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    return bool(compiler and getattr(compiler, "is_compiling", bool)())
+
+
 def mark_steps(module, library, session):
     """torch.optim.optimizer: a hook of its own behind each step. A loop of two optimizers has one step by the first."""
     mark, chosen = library.pdhost_mark_step, []
 
     def behind_step(optimizer, _args, _keywords):
-        compiler = getattr(sys.modules.get("torch"), "compiler", None)
-        if compiler and getattr(compiler, "is_compiling", bool)():
+        if is_compiling():
             return
         if not chosen:
             with open(os.path.join(session, "mark_steps"), "ab"):
@@ -130,6 +134,132 @@ def mark_steps(module, library, session):
             mark()
 
     module.register_optimizer_step_post_hook(behind_step)
+
+
+class Modules:
+    """Forward and backward of the modules of a model: of its root and of those nearest to it, as many as are allowed.
+
+    Backward is marked where the gradient of a module's output arrives, by a hook on the operation that made the output.
+    PyTorch's own hooks for a module's backward would put operations of their own around each module, which makes views of
+    outputs: a program that then changes one in place would fail.
+    """
+
+    MOST, MOST_KNOWN = 100, 4096
+
+    def __init__(self, library, torch):
+        self.torch = torch
+        self.begin, self.end, self.tell = (getattr(library, "pdhost_mark_module" + end) for end in ("_begin", "_end", ""))
+        for function in (self.begin, self.end, self.tell):
+            function.restype = None
+        self.known = {}  # by id: who it is, and the names of its forward and its backward
+        self.mine = _thread._local()
+
+    def learn(self, root):
+        """A compiled model is one module: its own are not called one by one any more."""
+        inner = getattr(root, "_orig_mod", None)
+        found = [("", root)] if inner is not None else list(root.named_modules())
+        depths = [name.count(".") + 1 if name else 0 for name, _ in found]
+        deepest = max(depth for depth in {0, *depths} if not depth or sum(other <= depth for other in depths) <= self.MOST)
+        if len(self.known) > self.MOST_KNOWN:
+            self.known.clear()
+        for (name, module), depth in zip(found, depths):
+            if depth <= deepest:
+                path = ".".join(part for part in (type(inner or root).__name__, name) if part).encode("utf-8", "replace")
+                self.known[id(module)] = weakref.ref(module), b"forward of " + path, b"backward of " + path
+
+    def names(self, module):
+        found = self.known.get(id(module))
+        return found if found and found[0]() is module else None
+
+    def stack(self):
+        """Those that are open on this thread; by number, since one that an exception has left stays until the next step."""
+        if not hasattr(self.mine, "open"):
+            self.mine.open, self.mine.made = [], None
+        return self.mine.open
+
+    def close(self, stack, number):
+        while stack:
+            self.end()
+            if stack.pop() == number:
+                return
+
+    def enter(self, module):
+        stack, names = self.stack(), self.names(module)
+        if not names and not stack:
+            self.learn(module)
+            names = self.names(module)
+        if not names:
+            return
+        if stack and stack[0] == id(module):
+            self.close(stack, None)
+        stack.append(id(module))
+        self.begin(names[1])
+
+    def leave(self, module, output):
+        stack = self.stack()
+        if id(module) not in stack:
+            return
+        self.close(stack, id(module))
+        made = self.made(output)
+        names = self.names(module)
+        if made is None or not names or (self.mine.made and self.mine.made() is made):
+            return  # one whose last module is marked gives what that has given
+        self.mine.made = weakref.ref(made)
+        tell, name = self.tell, names[2]
+        made.grad_fn.register_prehook(lambda _gradients: tell(name))
+
+    def made(self, output):
+        """The first tensor whose gradient will come."""
+        if isinstance(output, self.torch.Tensor):
+            return output if output.grad_fn is not None else None
+        parts = output.values() if isinstance(output, dict) else output if isinstance(output, (tuple, list)) else ()
+        return next(filter(lambda part: part is not None, map(self.made, parts)), None)
+
+    def stop(self):
+        """The optimizer steps: no backward goes on, and no forward."""
+        self.close(self.stack(), None)
+        self.tell(b"")
+
+
+MODULES = None
+
+
+def mark_modules(module, library, _session):
+    """torch.nn.modules.module: hooks of all modules. Within what is compiled they are left out."""
+    global MODULES
+    import warnings
+    MODULES = Modules(library, sys.modules["torch"])
+    warnings.filterwarnings("ignore", message=r"Using `torch.compile\(module\)` when there are global hooks")
+
+    def before(called, _arguments):
+        if is_compiling():
+            return
+        try:
+            MODULES.enter(called)
+        except Exception:  # as all that fails here
+            pass
+
+    def behind(called, _arguments, output):
+        if is_compiling():
+            return
+        try:
+            MODULES.leave(called, output)
+        except Exception:
+            pass
+
+    module.register_module_forward_pre_hook(before)
+    module.register_module_forward_hook(behind)
+
+
+def mark_optimizer(module, library, session):
+    """torch.optim.optimizer, with modules: where it begins to step."""
+    mark_steps(module, library, session)
+
+    def before_step(_optimizer, _arguments, _keywords):
+        if MODULES and not is_compiling():
+            MODULES.stop()
+
+    module.register_optimizer_step_pre_hook(before_step)
 
 
 def give_way(module, library, _session):
@@ -147,6 +277,7 @@ def give_way(module, library, _session):
 
 DOES = {
     "marks": {"torch.utils.data.dataloader": mark_waits, "torch.optim.optimizer": mark_steps},
+    "modules": {"torch.nn.modules.module": mark_modules, "torch.optim.optimizer": mark_optimizer},
     "yield": {"torch.autograd.profiler": give_way},
 }
 

@@ -88,6 +88,7 @@ static void add_range(intake_build *self, const read_range *given, uint32_t i, u
                     .step = PD_NONE,
                     .sequence = given->sequence,
                     .backward = given->backward,
+                    .module = given->module,
                     .stack = PD_NONE};
   if (given->shape_set) {
     const read_shapes *set = (const read_shapes *)self->from->shape_sets.data + (given->shape_set - 1);

@@ -82,6 +82,7 @@ static void range(const pd_intake *table, const pd_read_range *given) {
                       .name = given->name,
                       .thread = given->thread,
                       .sequence = given->sequence,
+                      .module = given->module,
                       .shape_set = given->shape_count ? intake_shape_set(self, given->shapes, given->shape_count) : 0,
                       .kind = (uint8_t)given->kind,
                       .part = (uint8_t)given->part,

@@ -15,6 +15,7 @@ typedef struct read_range {
   int64_t start, end;
   uint32_t name, thread, sequence;
   uint32_t shape_set; /* index + 1; 0: none */
+  uint32_t module;
   uint8_t kind, part, backward, reserved;
 } read_range;
 
