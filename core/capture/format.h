@@ -83,12 +83,13 @@ typedef struct capture_file_head {
   X(CHILDREN, 37, "children of the program")                                                                           \
   X(CODE, 38, "places in the program's code")                                                                          \
   X(RANK, 39, "steps of a rank")                                                                                       \
-  X(RANK_CLOCKS, 40, "clocks of the ranks")
+  X(RANK_CLOCKS, 40, "clocks of the ranks")                                                                            \
+  X(PLACES, 41, "places of threads")
 typedef enum capture_kind {
 #define CAPTURE_X(name, value, text) CAPTURE_##name = value,
   CAPTURE_KIND_MAP(CAPTURE_X)
 #undef CAPTURE_X
-      CAPTURE_KIND_END = 41
+      CAPTURE_KIND_END = 42
 } capture_kind;
 
 #define CAPTURE_NO_WINDOW UINT32_MAX
@@ -165,6 +166,12 @@ typedef struct capture_code {
   int64_t ns;
   uint32_t thread, place; /* system thread id; string id */
 } capture_code;
+
+/* The same as it was seen from outside; the record's thread. */
+typedef struct capture_place {
+  int64_t ns;
+  char text[184]; /* "train.py:57 (step)" */
+} capture_place;
 
 /* A process that was recorded, and how that ended. */
 typedef struct capture_program {

@@ -281,6 +281,7 @@ static int open_all(job *self, error *err) {
   self->rings.live = record_live_open();
   self->rings.last_ns = (int64_t)(self->request->last_s * 1e9);
   self->rings.host_way = self->request->host;
+  self->rings.with_places = !self->request->marks_torch;
   const bool waits = self->request->starts_on_signal || self->request->start_after_s > 0;
   set_order(self, waits ? RECORD_WAIT : RECORD_GO);
   return CODE_DONE;

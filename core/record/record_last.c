@@ -34,7 +34,8 @@ static record_queue *queue_of(record_last *self, const capture_head *head) {
   case CAPTURE_SPANS:
   case CAPTURE_STATES:
   case CAPTURE_CHILDREN:
-  case CAPTURE_CODE: return &self->rows;
+  case CAPTURE_CODE:
+  case CAPTURE_PLACES: return &self->rows;
   case CAPTURE_THREAD_NAMES: return &self->names;
   case CAPTURE_STRINGS: return head->thread ? &self->names : &self->about;
   default: return &self->about;

@@ -178,7 +178,7 @@ static void watch_host(record_rings *self, record_ring *ring, const pd_activity 
   const uint32_t pid = ring->reader.pid;
   if (!ring->works || self->host_way == RECORD_HOST_NONE || !pid || pid != slot_of(self, ring)->pid) return;
   ring->to = (record_taking){self, ring};
-  if (!ring->host) ring->host = record_host_open((pid_t)pid, self->host_way, put_host, &ring->to);
+  if (!ring->host) ring->host = record_host_open((pid_t)pid, self->host_way, self->with_places, put_host, &ring->to);
   if (ring->host) record_host_calls(ring->host, rows, count);
 }
 

@@ -47,6 +47,7 @@ struct record_rings {
   const char *folder; /* of the captures */
   int64_t last_ns;    /* so much of the recording is kept; 0: all */
   record_host_way host_way;
+  bool with_places;  /* of Python threads; the hook of --torch tells them itself */
   record_ring *all;  /* RECORD_SLOTS, by slot */
   uint64_t bytes;    /* written to captures so far */
   record_live *live; /* for pdhost top; NULL: nobody can look. The owner's */
@@ -54,8 +55,8 @@ struct record_rings {
   int fault;         /* errno of a capture that could not be written; 0: none */
 };
 
-/* `last_ns` and `host_way` may be set after it, before the first drain. `step`: name of the ranges that are steps;
- * NULL: marks are. */
+/* `last_ns`, `host_way` and `with_places` may be set after it, before the first drain. `step`: name of the ranges that
+ * are steps; NULL: marks are. */
 pd_status record_rings_open(record_rings *self, record_session *session, const char *folder, const char *step);
 /* Takes what has come. Captures of processes that have ended are complete then. How many processes still record. */
 uint32_t record_rings_drain(record_rings *self);

@@ -66,13 +66,32 @@ static void take_code(program_host *self, const capture_record *at, const void *
   }
 }
 
+static void take_places(program_host *self, const capture_record *at, const void *payload) {
+  const capture_place *rows = payload;
+  const uint32_t thread = at->thread ? self->intake->thread(self->intake, self->pid, at->thread) : PD_NONE;
+  for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
+    const capture_place *row = &rows[i];
+    const size_t bytes = strnlen(row->text, sizeof row->text);
+    if (row->ns <= 0 || thread == PD_NONE || !bytes) {
+      self->strange++;
+      continue;
+    }
+    if (row->ns >= self->cut_ns || row->ns < self->from_ns) continue;
+    const pd_code_row out = {
+        .ts_ns = row->ns, .thread = thread, .place = self->intake->intern(self->intake, row->text, bytes)};
+    self->intake->code(self->intake, &out);
+    self->facts |= PD_FACT_CODE;
+  }
+}
+
 void program_host_read(program_host *self, const capture_reader *records, void *room) {
   static const struct {
     uint32_t kind, row_bytes;
     void (*take)(program_host *, const capture_record *, const void *);
   } kinds[] = {{CAPTURE_STATES, sizeof(capture_state), take_states},
                {CAPTURE_CHILDREN, sizeof(capture_child), take_children},
-               {CAPTURE_CODE, sizeof(capture_code), take_code}};
+               {CAPTURE_CODE, sizeof(capture_code), take_code},
+               {CAPTURE_PLACES, sizeof(capture_place), take_places}};
   for (uint64_t i = 0; i < records->count; i++) {
     const capture_record *at = &records->records[i];
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)

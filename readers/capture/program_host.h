@@ -16,7 +16,8 @@ typedef struct program_host {
   pd_facts facts;   /* what there were rows of */
 } program_host;
 
-/* Takes the records of CAPTURE_STATES, CAPTURE_CHILDREN and CAPTURE_CODE. `room` is for any one's payload. */
+/* Takes the records of CAPTURE_STATES, CAPTURE_CHILDREN, CAPTURE_CODE and CAPTURE_PLACES. `room` is for any one's
+ * payload. */
 void program_host_read(program_host *self, const capture_reader *records, void *room);
 
 #endif

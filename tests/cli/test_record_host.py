@@ -1,6 +1,8 @@
 """pdhost record: what the host did while the device was idle, by context switches and by /proc alone."""
+import glob
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -177,6 +179,79 @@ class Code(Record):
         code, _, err, figures = self.record(command=self.command, options=("--torch", "--host-samples", "none"), env=self.env)
         self.assertEqual(code, 0, err)
         self.assertNotIn("idle_code", tables(figures))
+
+
+# The same without a hook. Its calls are recorded once there were kernels without any, as above.
+SEEN = """
+import ctypes, json, os, sys, time
+cupti = ctypes.CDLL(sys.argv[1])
+ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+def launch():
+    cupti.fake_driver_launch(b"_Z4workv")
+    cupti.fake_finish(0)
+for _ in range(200): launch()
+time.sleep(1.2)
+launch()
+time.sleep(0.5)
+class Loop:
+    def prepare(self, text):
+        until = time.monotonic() + 0.04
+        while time.monotonic() < until:
+
+            json.loads(text)
+    def wärme(self):
+        # a comment
+        time.sleep(
+            0.04
+        )
+loop = Loop()
+for _ in range(40):
+    loop.prepare("[" + "1, " * 20000 + "1]")
+    loop.wärme()
+    launch()
+time.sleep(0.7)
+"""
+
+
+class Places(Record):
+    """Where the launching thread is, read from the program's memory: CPython 3.13 says where that is."""
+
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        self.cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write(SEEN)
+
+    def seen(self, python, *options):
+        code, _, err, figures = self.record(command=(python, "train.py", self.cupti), options=options)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+        found = tables(figures)
+        return {row["code_place"]: row["code_share"] for row in found["idle_code"]["rows"]} if "idle_code" in found else {}
+
+    def python(self):
+        found = [sys.executable] if sys.version_info[:2] == (3, 13) else \
+            [*glob.glob(os.path.expanduser("~/.pyenv/versions/3.13.*/bin/python3.13")), shutil.which("python3.13")]
+        found = [path for path in found if path]
+        return found[0] if found else self.skip("there is no CPython 3.13")
+
+    def test_lines_without_a_hook(self):
+        shares = self.seen(self.python())
+        lines = {word: 1 + SEEN[:SEEN.index(word)].count("\n") for word in ("json.loads(text)", "time.sleep(\n")}
+        self.assertGreater(shares[f"train.py:{lines['json.loads(text)']} (prepare)"], 15, shares)
+        self.assertGreater(shares[f"train.py:{lines['time.sleep(' + chr(10)]} (wärme)"], 15, shares)
+        for place in shares:
+            self.assertRegex(place, r"^train\.py:\d+ \((prepare|wärme|launch|<module>)\)$")
+
+    def test_none_where_nobody_looks(self):
+        self.assertEqual(self.seen(self.python(), "--host-samples", "none"), {})
+
+    def test_another_version_is_left_alone(self):
+        if sys.version_info[:2] == (3, 13):
+            self.skip("this Python is the one that is read")
+        self.assertEqual(self.seen(sys.executable), {})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include "record_host.h"
 
 #include "host_children.h"
+#include "host_python.h"
 #include "host_thread.h"
 
 #include "base/log.h"
@@ -14,6 +15,8 @@
 
 /* How often it is asked what children use. */
 #define CHILDREN_NS INT64_C(100000000)
+/* How often it is looked where the threads are in code of Python. */
+#define PLACES_NS INT64_C(10000000)
 
 struct record_host {
   record_host_way way;
@@ -21,7 +24,9 @@ struct record_host {
   void *user;
   process_time used;   /* by the process */
   int64_t children_ns; /* CLOCK_MONOTONIC of the last look at them */
+  int64_t places_ns;   /* the same of their places; 0: they were not looked at yet */
   host_children children;
+  host_python python;
   host_thread threads[RECORD_HOST_THREADS];
   capture_child rows[HOST_CHILDREN];
 };
@@ -31,7 +36,7 @@ static void emit_states(void *user, uint32_t thread, const capture_state *rows, 
   self->put(self->user, CAPTURE_STATES, thread, rows, sizeof *rows, count);
 }
 
-record_host *record_host_open(pid_t pid, record_host_way way, record_host_put *put, void *user) {
+record_host *record_host_open(pid_t pid, record_host_way way, bool with_places, record_host_put *put, void *user) {
   record_host *self = calloc(1, sizeof *self);
   if (!self) return NULL;
   self->way = way;
@@ -39,6 +44,7 @@ record_host *record_host_open(pid_t pid, record_host_way way, record_host_put *p
   self->user = user;
   (void)process_time_open(&self->used, pid);
   self->children.program = pid;
+  self->places_ns = with_places ? 0 : INT64_MAX;
   return self;
 }
 
@@ -79,6 +85,23 @@ static void look_at_children(record_host *self) {
   if (count) self->put(self->user, CAPTURE_CHILDREN, 0, self->rows, sizeof self->rows[0], count);
 }
 
+/* A program that launches has its interpreter, if it has one. */
+static void look_at_places(record_host *self) {
+  const int64_t now_ns = pd_monotonic_ns();
+  if (now_ns - PLACES_NS < self->places_ns) return;
+  if (!self->places_ns && !host_python_open(&self->python, self->children.program)) {
+    self->places_ns = INT64_MAX;
+    return;
+  }
+  self->places_ns = now_ns;
+  for (uint32_t i = 0; i < RECORD_HOST_THREADS; i++) {
+    capture_place row = {.ns = pd_clock_ns(CLOCK_REALTIME)};
+    const uint32_t tid = self->threads[i].tid;
+    if (self->threads[i].is_open && host_python_look(&self->python, (pid_t)tid, row.text, sizeof row.text))
+      self->put(self->user, CAPTURE_PLACES, tid, &row, sizeof row, 1);
+  }
+}
+
 bool record_host_look(record_host *self) {
   if (!self) return false;
   const int64_t used = process_time_ns(&self->used);
@@ -87,6 +110,7 @@ bool record_host_look(record_host *self) {
     if (thread->is_open && !host_thread_look(thread, used)) host_thread_close(thread);
   }
   look_at_children(self);
+  look_at_places(self);
   return true;
 }
 

@@ -26,8 +26,8 @@ typedef struct record_host record_host;
 typedef void record_host_put(void *user, capture_kind kind, uint32_t thread, const void *rows, uint32_t row_bytes,
                              uint32_t count);
 
-/* NULL on no memory. */
-record_host *record_host_open(pid_t pid, record_host_way way, record_host_put *put, void *user);
+/* `with_places`: and where its threads are in code of Python, where that can be read. NULL on no memory. */
+record_host *record_host_open(pid_t pid, record_host_way way, bool with_places, record_host_put *put, void *user);
 /* At most RECORD_HOST_THREADS of the threads that launch are watched. */
 enum { RECORD_HOST_THREADS = 3 };
 void record_host_calls(record_host *self, const pd_activity *rows, uint32_t count);
