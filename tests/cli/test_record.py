@@ -119,6 +119,31 @@ class Trees(Record):
         _, err, figures = self.recorded("init", "steps=40", "fork", "steps=20", "settle", steps=60)
         self.assertEqual(figures["coverage"], 1.0)
 
+    def test_a_crowd_of_workers_that_end_in_all_ways(self):
+        """Some hundred processes; those that become another image record themselves, the others write nothing."""
+        os.mkdir(self.path("temporary"))
+        command = ("sh", "-c", f"echo $PDHOST_RECORD; exec '{PROGRAM}' init steps=20 workers=160 steps=20 settle")
+        code, out, err, figures = self.record(command=command, env={"TMPDIR": self.path("temporary")})
+        self.assertEqual(code, 0, err)
+        self.assertEqual(figures["coverage"], 1.0, err)
+        self.assertEqual(sum(figures["lost"].values()), 0, err)
+        # All of the 27 that were not killed are there, and of the 13 others what had left them.
+        self.assertGreaterEqual(len(figures["step_rows"]), 200 + 27 * 30, err)
+        folder = out.splitlines()[0]
+        self.assertIn("pdhost-record-", folder)
+        self.assertFalse(os.path.exists(folder))
+        self.assertEqual(os.listdir(self.path("temporary")), [])
+        self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
+        self.assertEqual([pid for pid in os.listdir("/proc") if pid.isdigit() and self.has_in_environment(pid, folder)], [])
+
+    @staticmethod
+    def has_in_environment(pid, text):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                return text.encode() in file.read()
+        except OSError:
+            return False  # it has ended
+
     def test_another_image_of_the_process_is_recorded_by_itself(self):
         code, _, err, figures = self.record("init", "steps=40", "settle", "exec", "init", "steps=30", "settle")
         self.assertEqual(code, 0, err)

@@ -6,6 +6,7 @@
  *   tool=NAME         another profiler is first  version=N   the CUPTI's version
  *   sleep=MS          do nothing                 say=TEXT    a line on standard output
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
+ *   workers=N         N children, eight at a time, of which some fork, exec, end with threads or are killed, and a step
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   events=N          N steps in which a stream waits for an event of another
  *   marked=N          N steps with marks, their waits for input, and a range
@@ -112,6 +113,45 @@ static void fork_child(char **words) {
     exit(0);
   }
   (void)waitpid(child, NULL, 0);
+}
+
+static void *wait_for_end(void *unused) {
+  (void)pause();
+  return unused;
+}
+
+static void *end_at_once(void *unused) { return unused; }
+
+static void fork_more(int count) {
+  for (int i = 0; i < count; i++)
+    if (fork() == 0) _exit(0);
+  while (wait(NULL) > 0) {}
+}
+
+/* As a worker of a loader it uses no CUDA before it is another image. */
+static void work(int number, char *self) {
+  char *const images[] = {self, "init", "steps=3", "exec", "exec", "init", "steps=30", number % 3 ? "settle" : "kill=9",
+                          NULL};
+  pthread_t thread;
+  if (number % 4 == 0) fork_more(3);
+  if (number % 4 == 1) (void)execv("/proc/self/exe", images);
+  if (number % 4 == 2) {
+    (void)pthread_create(&thread, NULL, end_at_once, NULL);
+    (void)pthread_create(&thread, NULL, wait_for_end, NULL);
+  }
+  if (number % 4 == 3) (void)kill(getpid(), number % 8 == 3 ? SIGKILL : SIGTERM);
+  if (number % 8 < 4) _exit(number % 8);
+  exit(0);
+}
+
+static void workers(int count, char *self) {
+  enum { AT_A_TIME = 8 };
+  for (int i = 0; i < count; i++) {
+    if (i >= AT_A_TIME) (void)wait(NULL);
+    if (fork() == 0) work(i, self);
+    step();
+  }
+  while (wait(NULL) > 0) {}
 }
 
 /* However slow the machine is. */
@@ -285,6 +325,7 @@ static void act(char *word, char **rest, char *self) {
     (void)execv("/proc/self/exe", rest - 1);
   }
   if (is(word, "threads=")) run_threads(number);
+  if (is(word, "workers=")) workers(number, self);
   if (is(word, "settle")) wait_until(is_settled, fake_get().flushes);
   if (is(word, "started")) wait_until(is_started, 0);
   if (is(word, "stopped")) wait_until(is_stopped, 0);
