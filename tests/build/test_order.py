@@ -16,9 +16,7 @@ ORDER = """core/base core/page core/capture core/inject core/trace core/data cor
 core/run core/record core/measure core/check core/compare core/score core/conform core/advise core/sweep
 core/cli""".split()
 MOST_SOURCES, MOST_LINES = 25, 400
-# Kernels of one kind, a library that is played whole, and programs of rows of one kind that need a GPU.
-LONG = ("core/devices/cuda/kernels/", "tests/devices/cupti/fake_cupti.c", "tests/devices/cupti/gpu_cupti.c",
-        "bench/bench_device_ops.c")
+LONG = "core/devices/cuda/kernels/"  # kernels of one kind
 
 
 def folder_of(path):
@@ -121,10 +119,9 @@ candidates, lonely = [], []
 faults += [f"these call each other: {short(circle)}" for circle in circles(calls())]
 faults += [f"{symbol} of {short([source])} is called by no other file: static, or deleted" for source, symbol in lonely]
 names, sources = collections.defaultdict(set), collections.Counter()
-for path in files:
-    sources[path.parent] += path.suffix in (".c", ".cu")
-others = {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*.[ch]")}
+others = {path for folder in ("bench", "tests") for path in (ROOT / folder).rglob("*") if path.suffix in (".c", ".h", ".cu")}
 for path in files | others:
+    sources[path.parent] += path.suffix in (".c", ".cu")
     names[path.stem].add(path.parent)
 for path in files | others | set(scripts()):
     lines = len(path.read_text().splitlines())
