@@ -131,9 +131,9 @@
   /* steps */                                                                                                          \
   X(step, "Step", "Step", COUNT, 0, "number of the step in the loop", NULL, "torch ProfilerStep#N")                    \
   X(step_start, "Start", "Start", NS, DETAIL, "start of the step in the window's time", NULL, "pdhost")                \
-  X(step_span, "Span", "Span", NS, 0, "whole iteration: from the end of the step before to the step's own end", NULL,  \
+  X(step_span, "Span", "Span", NS, 0, "whole step: from the end of the step before to the step's own end", NULL,       \
     "Paddle batch_cost")                                                                                               \
-  X(step_time, "Step time", "Step time", NS, 0, "the measured part of the step",                                       \
+  X(step_time, "After wait", "After wait", NS, 0, "the part of the step after its wait for the batch",                 \
     "t1 - t0, or device time without "                                                                                 \
     "synchronisation",                                                                                                 \
     "profiler_demo step_time")                                                                                         \
@@ -337,16 +337,15 @@
     "round(sum of self times in ns / 1000)", "torch export_stacks()")                                                  \
   /* figures of the whole run */                                                                                       \
   X(avg_step_time_s, "avg_step_time_s", "avg_step_time_s", NONE, DETAIL,                                               \
-    "mean measured step time over all steps of the loop, in seconds", "sum of step times / steps", "profiler_demo")    \
+    "mean of step_time over all steps of the loop, in seconds", "sum of step_time / steps", "profiler_demo")           \
   X(avg_dataloader_wait_s, "avg_dataloader_wait_s", "avg_dataloader_wait_s", NONE, DETAIL,                             \
     "mean wait for a batch over all steps of the loop, in seconds", "sum of waits / steps", "profiler_demo")           \
-  X(active_step_time_s, "step time", "step time", NONE, DETAIL,                                                        \
-    "measured step time over the active steps, in seconds: count, mean, median, min, max, p10 and p90", NULL,          \
-    "pdhost")                                                                                                          \
+  X(active_step_time_s, "after the wait", "after the wait", NONE, DETAIL,                                              \
+    "step_time over the active steps, in seconds: count, mean, median, min, max, p10 and p90", NULL, "pdhost")         \
   X(active_dataloader_wait_s, "data wait", "data wait", NONE, DETAIL,                                                  \
     "wait for a batch over the active steps, in seconds: count, mean, median, min, max, p10 and p90", NULL, "pdhost")  \
-  X(active_batch_cost_s, "whole iteration", "whole iteration", NONE, DETAIL,                                           \
-    "whole iteration over the active steps, in seconds: count, mean, median, min, max, p10 and p90",                   \
+  X(active_batch_cost_s, "whole step", "whole step", NONE, DETAIL,                                                     \
+    "the whole step over the active steps, in seconds: count, mean, median, min, max, p10 and p90",                    \
     "of each step: end of previous step to end of step", "pdhost")                                                     \
   X(mean, "mean", "mean", NONE, DETAIL, "arithmetic mean over the active steps", "sum / count", "pdhost")              \
   X(median, "median", "median", NONE, DETAIL, "half of the active steps lie below; between neighbours linearly", NULL, \
@@ -374,11 +373,11 @@
     "share of launches in active steps that have their device record", "matched / launches", "pdhost")                 \
   X(reader_cost, "reader_cost", "reader_cost", NS, DETAIL, "wait for data of one step", "data wait",                   \
     "Paddle step_info()")                                                                                              \
-  X(batch_cost, "batch_cost", "batch_cost", NS, DETAIL, "whole iteration of one step",                                 \
+  X(batch_cost, "batch_cost", "batch_cost", NS, DETAIL, "the whole step, its wait included",                           \
     "end of previous step to end of step", "Paddle step_info()")                                                       \
   X(ips, "ips", "ips", PER_S, DETAIL, "samples per second; over several steps, total samples over total time",         \
     "samples / batch_cost", "Paddle step_info()")                                                                      \
-  X(reader_ratio, "Reader Ratio", "Reader Ratio", PERCENT, DETAIL, "share of the iteration that is wait for data",     \
+  X(reader_ratio, "Reader Ratio", "Reader Ratio", PERCENT, DETAIL, "share of the steps that is wait for data",         \
     "100 * sum of reader_cost / sum of batch_cost", "Paddle Perf Summary")                                             \
   X(figure_unit, "Unit", "Unit", TEXT, 0, "what the row's figures are counted in", NULL, "Paddle Perf Summary")        \
   X(avg, "avg", "avg", NONE, 0,                                                                                        \

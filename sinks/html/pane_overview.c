@@ -30,7 +30,8 @@ static void verdict_figures(text_out *page, const pd_table *table, const pd_tabl
   page_markup(page, "<div class=\"figures\">\n");
   if (share) {
     pd_text_percent(figure, sizeof figure, share->v.d);
-    large(page, figure, "of the step");
+    const bool is_found = strcmp(page_string(table, row, "verdict_cause"), "none") != 0;
+    large(page, figure, is_found ? "of the step to gain" : "of the step the device is busy");
   }
   if (now) {
     pd_text_time(figure, sizeof figure, (double)now->v.i);

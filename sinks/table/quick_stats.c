@@ -137,11 +137,11 @@ static void active_steps(text *out, const pd_analysis *analysis, const pd_summar
     text_format(out, " %9s %9s %9s %9s %9s %9s\n", "median", "mean", "min", "p10", "p90", "max");
   else
     text_format(out, " %9s %9s %9s\n", "median", "min", "max");
-  spread_row(out, "step time", &summary->step_time_s,
+  spread_row(out, "after the wait", &summary->step_time_s,
              digits_of(out, analysis, summary, offsetof(pd_step_stats, step_time_ns), true), all);
   spread_row(out, "data wait", &summary->data_wait_s,
              digits_of(out, analysis, summary, offsetof(pd_step_stats, data_wait_ns), true), all);
-  spread_row(out, "whole iteration", &summary->batch_cost_s, digits, all);
+  spread_row(out, "whole step", &summary->batch_cost_s, digits, all);
   figures_write(figure, sizeof figure, summary->steps_per_s, digits, FIGURES_MOST_DECIMALS);
   line(out, "steps_per_s", figure);
   if (!isnan(summary->samples_per_s)) {
@@ -184,7 +184,7 @@ static void measurement(text *out, const pd_run *run, const pd_summary *summary,
                                       "events: device times by event pairs"};
   char sentence[192], active[24];
   text_add(out, "\nHow it was measured\n");
-  long_line(out, "step time",
+  long_line(out, "timing",
             summary->sync_note ? summary->sync_note
             : run->sync_timing ? "between two device synchronisations"
                                : "device time of the pipelined step",

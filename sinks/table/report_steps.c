@@ -73,10 +73,10 @@ void report_steps(text *out, const pd_run *run, const pd_summary *summary, size_
   text_bold(out, title);
   text_repeat(out, ' ', LABEL_COLUMNS + 2 - strlen(title));
   text_format(out, "%8s%8s%8s%8s%8s\n", "median", "min", "p10", "p90", "max");
-  put_spread(out, "whole iteration", &summary->batch_cost_s, &unit);
+  put_spread(out, "whole step", &summary->batch_cost_s, &unit);
   const bool is_ours =
       run->batch_size > 0; /* else another program's: its steps are the host's, its waits may be unknown */
-  put_spread(out, run->sync_timing || !is_ours ? "step time" : "step on device", &summary->step_time_s, &unit);
+  put_spread(out, run->sync_timing || !is_ours ? "after the wait" : "step on device", &summary->step_time_s, &unit);
   if (is_ours || summary->data_wait_s.max > 0) put_spread(out, "data wait", &summary->data_wait_s, &unit);
   const size_t strip = columns - LABEL_COLUMNS - 4 - 22;
   pd_text_time(least, sizeof least, summary->batch_cost_s.min * 1e9);

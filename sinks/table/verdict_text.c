@@ -107,7 +107,9 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   }
   sentence.length = 0;
   share_sentence(&sentence, table);
-  if (sentence.length) labelled(out, "Share", sentence.data, columns);
+  const char *cause = text_of(table, "verdict_cause");
+  const bool is_found = !cause || strcmp(cause, "none") != 0;
+  if (sentence.length) labelled(out, is_found ? "Gain" : "Busy", sentence.data, columns);
   sentence.length = 0;
   step_sentence(&sentence, table);
   if (sentence.length) labelled(out, "Step", sentence.data, columns);

@@ -29,7 +29,7 @@ class Analyze(Case):
         self.made()
         code, out, err = self.analyze("made.json")
         self.assertEqual((code, err), (0, ""), out)
-        self.assertRegex(out, r"whole iteration +1\.0")
+        self.assertRegex(out, r"whole step +1\.0")
         self.assertRegex(out, r"gemm_kernel +200 ")
         self.assertRegex(out, r"aten::linear +200 ")
 
@@ -220,7 +220,7 @@ class Analyze(Case):
         self.made("job/none.json", text='{"traceEvents": []}')
         code, out, err = self.analyze("job")
         self.assertEqual(code, 0, err)
-        self.assertIn("whole iteration", out)
+        self.assertIn("whole step", out)
         self.assertIn("1 file of the folder skipped: it is not a trace", err)
         self.assertIn("job/none.json: skipped, since it cannot be read", err)
         os.remove(self.path("job/rank0.json"))

@@ -140,9 +140,10 @@ class Words(Case):
             # A label of a line: behind two blanks, and two blanks behind it.
             words.update(re.findall(r"(?m)^  (\S+(?: \S+)*)  ", "\n".join(lines[1:])))
         words = {word for word in words if not re.search(r"\d|[\u2580-\u259f]", word)}
-        for word in ("Verdict", "Share", "Others", "Try next", "Where the step goes", "share", "whole iteration"):
+        for word in ("Verdict", "Others", "Try next", "Where the step goes", "share", "whole step", "after the wait"):
             self.assertIn(word, words)
-        self.assert_known(words, "report")
+        self.assertTrue(words & {"Gain", "Busy"})  # one for a cause, the other without one
+        self.assert_known(words | {"Gain", "Busy"}, "report")
         code, out, _ = self.run_pdhost("list", "causes")
         self.assert_known(re.findall(r"(?m)^  (\w+) ", out), "causes")
 

@@ -83,9 +83,9 @@ PD_TEST(table, digits_follow_the_spread) {
   static const struct {
     int64_t noise_ns;
     const char *row;
-  } cases[] = {{0, "whole iteration       10.000    10.000    10.000    10.000    10.000    10.000\n"},
-               {20000, "whole iteration        10.00     10.01     10.00     10.00     10.02     10.02\n"},
-               {2000000, "whole iteration         10.0      11.0      10.0      10.0      12.0      12.0\n"}};
+  } cases[] = {{0, "whole step            10.000    10.000    10.000    10.000    10.000    10.000\n"},
+               {20000, "whole step             10.00     10.01     10.00     10.00     10.02     10.02\n"},
+               {2000000, "whole step              10.0      11.0      10.0      10.0      12.0      12.0\n"}};
   pd_step_stats steps[9];
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     table_test test = {0};

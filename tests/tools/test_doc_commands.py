@@ -12,7 +12,7 @@ PRINTED = """Verdict  input-bound: the device waits for data
   Share (%)           70.17
 
 Active steps, in ms: 8 of steps 2..9, 1 window
-  step time               9.86      10.0
+  after the wait          9.86      10.0
 
 Operator table
 Name              CPU     total  Calls

@@ -49,7 +49,7 @@ const args_command rerun_command = {
         "The configuration's keys are those of the manifest; the environment is the present one. Relative paths in the "
         "manifest start at the current folder. Losses that are at most 0.1 % apart count as equal, since sums in "
         "another order move "
-        "them. The machine and the step time are shown and do not count. A run of several ranks is started by its "
+        "them. The machine and the time of a step are shown and do not count. A run of several ranks is started by its "
         "launcher: do that, and give both manifests with --against.\n\n"
         "The exit code is 0 when all that should be equal is, 11 when something differs, 3 when a manifest cannot be "
         "read, that of the run when it fails, 128+n when signal n ended it.",

@@ -31,8 +31,9 @@ static const concept concepts[] = {
                  "8 and replaces "
                  "the cycles. See pdhost help section schedule."},
     {"verdict",
-     "The verdict names what held the run up: its cause, the share of the step that the cause takes, the step time "
-     "expected without it, and what to try next. It is made from the records of the window, not from what the scenario "
+     "The verdict names what held the run up: its cause, the part of the step that would be saved without it, the time "
+     "of a step to expect then, and what to try next. It is made from the records of the window, not from what the "
+     "scenario "
      "says that it injects.\n\n"
      "pdhost --list causes lists the causes. pdhost explain CAUSE says what one is."},
     {"overlay",

@@ -17,7 +17,8 @@
   X("comm_not_overlapped", "of several ranks: transfers hold up the step, and most of them have nothing beside them")  \
   X("comm_wait", "in ranks_ledger: a wait for other ranks in a collective beside which nothing runs")                  \
   X("comm_transfer", "in ranks_ledger: a transfer beside which nothing runs")                                          \
-  X("Share", "the cause's part of the steps' time")                                                                    \
+  X("Gain", "what the step would save without the cause, as a part of its time")                                       \
+  X("Busy", "with no bottleneck: the part of the step in which the device works")                                      \
   X("repeatable", "in how many of 100 resamples of the steps the verdict is the same; not whether it is right")        \
   X("resamples", "sets of as many steps, drawn at random with repetition from those recorded (a bootstrap)")           \
   X("Step",                                                                                                            \
@@ -35,7 +36,7 @@
   X("calls/step", "calls or device records of each step, as a mean over the recorded steps")                           \
   X("Steps", "times of the active steps: median, least, 10th and 90th percentile, most")                               \
   X("step on device", "time of a step on the device, where the host does not wait for it (run.sync_timing = false)")   \
-  X("each in order", "the whole iteration of each active step, from the first to the last, drawn from least to most")  \
+  X("each in order", "the whole time of each active step, from the first to the last, drawn from least to most")       \
   X("device memory", "most bytes that were allocated on the device at one time")                                       \
   X("Operators", "operations of the network with the time of each step that is theirs alone")                          \
   X("Notes", "what makes the figures less sure: lost records, disturbances, settings without effect")                  \
@@ -95,7 +96,7 @@
   X("duration_ns", "how long it took, in nanoseconds")                                                                 \
   X("profile", "how much was recorded: full, events (host only) or none")                                              \
   X("profile_note", "why less was recorded than asked for")                                                            \
-  X("sync_note", "what to know of step times that are not waited for")                                                 \
+  X("sync_note", "how to read the times of steps that the host does not wait for")                                     \
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
   X("unprofiled_step_ns", "time of a step before the window, without the profiler: median, or mean; null: too few")    \
   X("recording_cost", "what recording adds to a step, by steps in turns with others; null: not measured")              \
@@ -122,7 +123,7 @@
   X("end_ns", "when it ended, in nanoseconds of the window's time")                                                    \
   X("data_wait_ns", "wait of the loop for the step's batch, in nanoseconds")                                           \
   X("step_time_ns", "time of the step without the wait for its batch, in nanoseconds")                                 \
-  X("batch_cost_ns", "whole iteration of the step, wait for its batch included, in nanoseconds")                       \
+  X("batch_cost_ns", "time of the whole step, wait for its batch included, in nanoseconds")                            \
   X("device_rows", "device records of the step's launches")                                                            \
   X("loss_scale", "factor that the loss is multiplied by with train.amp; 1 without")                                   \
   X("allocated_bytes", "device memory that is in use after the step, in bytes")                                        \

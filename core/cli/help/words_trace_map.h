@@ -92,14 +92,14 @@
 #define WORDS_TENSORBOARD(X)                                                                                           \
   X("time/step_time_s", "time of each step without the wait for its batch, in seconds")                                \
   X("time/dataloader_wait_s", "wait of the loop for each step's batch, in seconds")                                    \
-  X("time/batch_cost_s", "whole iteration of each step, in seconds")                                                   \
-  X("throughput/samples_per_s", "samples of each step over its whole iteration")                                       \
+  X("time/batch_cost_s", "time of each whole step, its wait included, in seconds")                                     \
+  X("throughput/samples_per_s", "samples of each step over its whole time")                                            \
   X("train/loss", "loss of each step that read it")                                                                    \
   X("memory/allocated_bytes", "device memory in use after each step")                                                  \
   X("memory/reserved_bytes", "device memory held after each step, used or not")                                        \
   X("device/busy_share", "share of each recorded step with work on the device")                                        \
   X("device/launches", "launches of each recorded step")                                                               \
-  X("histograms/step_time_us", "spread of the step times of a window, in microseconds")                                \
+  X("histograms/step_time_us", "spread of the times of a window's steps without their waits, in microseconds")         \
   X("histograms/kernel_duration_us", "spread of the durations of all kernels of a window, in microseconds")            \
   X("histograms/launch_latency_us", "spread of the times from a launch to the start of its kernel, in microseconds")   \
   X("run/configuration", "every key of the run with its value and where that is from")                                 \

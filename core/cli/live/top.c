@@ -37,8 +37,8 @@ const args_command top_command = {
     .usage = "[--once] [PID|FOLDER]",
     .description =
         "Shows once a second what a run of pdhost is doing: the steps done, and the step under way. For the "
-        "steps that ended in the last second it shows how long an iteration took, and how that time "
-        "divides: waiting for data, in the step, between steps. While a window is recorded, it shows what the "
+        "steps that ended in the last second it shows how long a step took, and how that time "
+        "divides: waiting for data, after the wait, between steps. While a window is recorded, it shows what the "
         "device and its calls took of the second up to the newest record, and what was lost. The run writes "
         "these figures to memory in any case, so looking at them does not slow it down.\n\n"
         "For a program under pdhost record it shows the second that ended half a second ago: launches, the "

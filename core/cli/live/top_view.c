@@ -83,9 +83,9 @@ static void print_second(const top_second *of, FILE *out) {
   pd_text_time(least, sizeof least, of->least_ns);
   pd_text_time(most, sizeof most, of->most_ns);
   fprintf(out, "%-*s%" PRIu64 " steps\n", NAME_WIDTH, "The last second", of->steps);
-  fprintf(out, "%-*s%s (%s to %s)\n", NAME_WIDTH, "  an iteration", median, least, most);
+  fprintf(out, "%-*s%s (%s to %s)\n", NAME_WIDTH, "  a step", median, least, most);
   fprintf(out, "%-*s%5.1f %%\n", NAME_WIDTH, "  wait for data", 100 * of->wait);
-  fprintf(out, "%-*s%5.1f %%\n", NAME_WIDTH, "  in the step", 100 * of->step);
+  fprintf(out, "%-*s%5.1f %%\n", NAME_WIDTH, "  after the wait", 100 * of->step);
   fprintf(out, "%-*s%5.1f %%\n", NAME_WIDTH, "  between steps", 100 * of->between);
 }
 

@@ -56,8 +56,8 @@ typedef struct pd_step_stats {
   uint32_t window; /* of an active step, else PD_NONE */
   uint32_t reserved;
   int64_t data_wait_ns;
-  int64_t step_time_ns;
-  int64_t batch_cost_ns; /* the whole iteration: from the end of the previous step, or from where the loop went on
+  int64_t step_time_ns;  /* what follows the wait; without sync_timing the device's time */
+  int64_t batch_cost_ns; /* the whole step: from the end of the previous step, or from where the loop went on
                           * after work between steps, to the end of this one; without sync_timing by the device's clock,
                           * as step_time_ns */
   double loss;           /* NaN where the loss was not read */
