@@ -74,8 +74,8 @@ const args_command tune_command = {
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
-        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A look of 3 seconds "
-        "comes first: what is no faster in it gets no more time. Then it records "
+        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A measurement of 3 "
+        "seconds comes first: a cure that is not faster in it gets no more time. Then it records "
         "again, with what is kept, and goes on until no cure is left that should save 1 %. In the end all kept "
         "settings together are measured against the original run, and dropped if that does not say FASTER. Settings "
         "that change the arithmetic, such as train.amp, are never tried.\n\n"

@@ -51,7 +51,7 @@ static const pd_option run_rows[] = {
                      .help =
                          "how ranks that mpirun, srun or torchrun started reach one another; none: each runs alone"),
     ROW_AS(run_settings, rank_timeout_ns, PD_DURATION, "rank_timeout", .def = "60s", .min = "1s", .max = "1000000s",
-           .unit = "s", .help = "end a run whose other ranks do not come for this time"),
+           .unit = "s", .help = "end a run when a rank does not come to the others within this time"),
     PD_OPTION_PATH(
         run_settings, plugin_path, .def = "",
         .help =
@@ -81,7 +81,7 @@ static const pd_option schedule_rows[] = {
 static const pd_option data_rows[] = {
     DATA(batch_size, PD_INT, .def = "64", .min = "1", .max = "65536", .unit = "samples", .help = "samples per batch"),
     DATA(image_size, PD_INT, .def = "224", .min = "1", .max = "4096", .unit = "pixels",
-         .help = "S of the 3 x S x S images"),
+         .help = "height and width of the images, in pixels"),
     DATA(dataset_size, PD_INT, .def = "100000", .min = "1", .max = "1_000_000_000", .unit = "samples",
          .help = "samples per epoch"),
     DATA(num_workers, PD_INT, .def = "2", .min = "0", .max = "256",
@@ -91,10 +91,10 @@ static const pd_option data_rows[] = {
     DATA(persistent_workers, PD_BOOL, .def = "false",
          .help = "keep the workers from one iterator to the next; ignored with num_workers = 0"),
     DATA(pin_memory, PD_BOOL, .def = "false",
-         .help = "batches in page-locked memory, so that their copy is asynchronous"),
+         .help = "put batches into page-locked memory, so that their copy is asynchronous"),
     DATA(prefetch_to_device, PD_BOOL, .def = "false",
          .help = "copy the next batch while a step computes, on a stream of its own; needs pin_memory"),
-    DATA(drop_last, PD_BOOL, .def = "true", .help = "no short batch at the end of an epoch"),
+    DATA(drop_last, PD_BOOL, .def = "true", .help = "leave out a short batch at the end of an epoch"),
     DATA(cpu_work, PD_INT, .def = "200", .min = "0", .max = "1_000_000_000", .unit = "rounds",
          .help = "rounds of the augment loop per sample"),
     ROW_AS(data_settings, config.io_sleep_ns, PD_DURATION, "io_sleep_ms", .def = "0", .min = "0", .max = "60s",
@@ -115,7 +115,7 @@ static const pd_option train_rows[] = {
     PD_OPTION(train_config, lr, .def = "1e-3", .min = "0", .max = "1000", .help = "learning rate of AdamW"),
     PD_OPTION_CHOICE(train_config, model, .def = "cnn", .choices = models,
                      .help = "what is trained: three convolutions, three linear layers, or two layers of attention"),
-    PD_OPTION(train_config, amp, .def = "false", .help = "half precision, see amp_dtype"),
+    PD_OPTION(train_config, amp, .def = "false", .help = "train in half precision; amp_dtype says in which"),
     PD_OPTION_CHOICE(train_config, amp_dtype, .def = "float16", .choices = halves,
                      .help = "half precision of amp: float16 with a loss scaler, or bfloat16, which needs none"),
     PD_OPTION(train_config, channels_last, .def = "false", .help = "NHWC activations and filters"),
@@ -132,19 +132,20 @@ static const pd_option profile_rows[] = {
     PD_OPTION(profile_settings, with_stack, .def = "false", .help = "record call stacks"),
     PD_OPTION(profile_settings, with_flops, .def = "false", .help = "estimate floating-point operations"),
     PD_OPTION(profile_settings, with_modules, .def = "true", .help = "record the modules that operations belong to"),
-    PD_OPTION(profile_settings, timer_only, .def = "false", .help = "step times alone: no ranges, no device records"),
+    PD_OPTION(profile_settings, timer_only, .def = "false",
+              .help = "measure the times of the steps alone: no ranges, no device records"),
     PD_OPTION_DURATION(
         profile_settings, series_every, .def = "0", .min = "0", .max = "60s", .unit = "s",
-        .help = "look at memory, threads and the GPU's clocks, power, SMs, PCIe and NVLink so often; 0: never"),
+        .help = "sample memory, threads and the GPU's clocks, power, SMs, PCIe and NVLink at this interval; 0: never"),
     PD_OPTION(profile_settings, powercap_dir, .def = "/sys/class/powercap",
               .help = "folder of the processors' energy counters; a container may have it elsewhere"),
     PD_OPTION(profile_settings, step_info_every, .def = "10", .min = "0", .max = "1_000_000_000", .unit = "steps",
-              .help = "log step costs every this number of steps; 0: never"),
+              .help = "log the costs of a step, once in this number of steps; 0: never"),
     PD_OPTION(profile_settings, step_info_unit, .def = "samples",
               .help = "what those lines count per second: the word for samples, such as images; or steps"),
     ROW_AS(profile_settings, max_memory_bytes, PD_BYTES, "max_memory", .def = "1GiB", .min = "1MiB", .max = "1024GiB",
            .unit = "bytes",
-           .help = "recorded data per window; a window that fills it ends there, and another one goes on"),
+           .help = "recorded data per window; a window that fills it ends there, and another one begins"),
 };
 
 static const pd_option benchmark_rows[] = {

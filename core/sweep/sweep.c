@@ -109,8 +109,8 @@ static const args_option rows[] = {
      .take = take_time,
      .offer = ARGS_OFFER_CHOICES,
      .allowed = "iteration, step, wait",
-     .help = "which time of a step counts: iteration, step or wait (iteration; step with [run] mode = benchmark, which "
-             "times nothing else)"},
+     .help = "which time counts: iteration (the whole step), wait (for data) or step (what follows the wait); default: "
+             "iteration, or step with [run] mode = benchmark, which times nothing else"},
     {.name = "--out",
      .value = ARGS_REQUIRED,
      .argument = "FOLDER",
@@ -172,7 +172,8 @@ const args_command sweep_command = {
              "[NAME] [-c FILE] [options] --sample KEY=DISTRIBUTION ...",
     .description =
         "Runs a scenario once for every combination of the values, each in a process of its own, and shows the time of "
-        "an iteration, the best cell and curves. Cells run without a trace (profile.timer_only) unless -o says "
+        "an iteration (a whole step), the best cell and curves. Cells run without a trace (profile.timer_only) unless "
+        "-o says "
         "otherwise, and write event files that TensorBoard's HParams tab shows side by side. The same command "
         "continues where an "
         "earlier one ended. An axis whose key has no effect in any cell is refused.\n\n"
