@@ -54,13 +54,17 @@ static char known_unit[PROGRESS_NAME_BYTES];
 
 /* What processes share that write to one terminal. */
 typedef struct common {
+  atomic_uint_fast64_t guard_before;
   pthread_mutex_t terminal; /* recursive; of shown_columns, and of the terminal itself */
   int shown_columns;        /* 0: no line stands there */
   pthread_mutex_t words;    /* of doing */
   char doing[PROGRESS_TEXT_BYTES];
   atomic_bool is_seen; /* one of them shows the progress */
+  atomic_uint_fast64_t guard_behind;
 } common;
-static common alone = {.terminal = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .words = PTHREAD_MUTEX_INITIALIZER};
+#define GUARD UINT64_C(0x70646870726F6721)
+static common alone = {GUARD, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .words = PTHREAD_MUTEX_INITIALIZER,
+                       .guard_behind = GUARD};
 static common *shared = &alone;
 
 /* Only the progress thread uses it. */
@@ -288,8 +292,11 @@ void progress_share(void) {
   pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&made->terminal, &how);
   pthread_mutexattr_destroy(&how);
+  made->guard_before = made->guard_behind = GUARD;
   shared = made;
 }
+
+bool progress_is_whole(void) { return shared->guard_before == GUARD && shared->guard_behind == GUARD; }
 
 void progress_begin(const char *name, bool quiet) {
   if (to != TO_NOBODY) return;

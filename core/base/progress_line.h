@@ -21,6 +21,8 @@ bool progress_choose(const char *word);
 
 /* Processes that are forked from now on write to one terminal with this one. Before progress_begin. [main thread] */
 void progress_share(void);
+/* False: one of those processes has overwritten what is not its own; progress_share() makes it anew. */
+bool progress_is_whole(void);
 /* Starts the thread where there is something to show. `name` is copied: a scenario's name, "sweep". [main thread] */
 void progress_begin(const char *name, bool quiet);
 /* Ends it and removes the line. [main thread] */

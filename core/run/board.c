@@ -5,6 +5,7 @@
 #include "base/monotonic.h"
 #include "trace/kept/shared_file.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,13 +14,27 @@
 static board own;
 static board *current = &own;
 static trace_room *own_room;
+static room_place own_room_place;
 static int shared_file = -1; /* of `current`, for other processes; -1: they cannot see it */
+
+/* What the worker says of the capture, in a file: nothing reaches it through a wrong pointer. */
+typedef struct told_capture {
+  char begun;
+  char path[BOARD_PATH];
+} told_capture;
+static int told_file = -1;
 
 static bool is_writer;
 
 enum { CALLS = sizeof own.worker.calls / sizeof own.worker.calls[0] };
 
 board *board_own(void) { return current; }
+
+static void set_guards(void) {
+  atomic_store(&current->guard_before, BOARD_GUARD);
+  atomic_store(&current->guard_behind, BOARD_GUARD);
+  atomic_store(&current->guard_end, BOARD_GUARD);
+}
 
 bool board_share(void) {
   const int file = shared_file_make(BOARD_FILE, sizeof(board));
@@ -32,24 +47,58 @@ bool board_share(void) {
   board_unshare();
   shared_file = file;
   current = shared;
+  told_file = memfd_create("pdhost-capture-name", MFD_CLOEXEC);
+  set_guards();
   return true;
 }
 
 void board_unshare(void) {
   if (current != &own) (void)munmap(current, sizeof(board));
   if (shared_file >= 0) (void)close(shared_file);
-  shared_file = -1;
+  if (told_file >= 0) (void)close(told_file);
+  shared_file = told_file = -1;
   current = &own;
-  room_close(own_room);
+  room_close(board_room_of_dead());
   own_room = NULL;
 }
 
+bool board_is_whole(void) {
+  return current == &own || (atomic_load_explicit(&current->guard_before, memory_order_acquire) == BOARD_GUARD &&
+                             atomic_load_explicit(&current->guard_behind, memory_order_acquire) == BOARD_GUARD &&
+                             atomic_load_explicit(&current->guard_end, memory_order_acquire) == BOARD_GUARD);
+}
+
+void board_renew(void) {
+  told_capture told = {.begun = 0};
+  memset(current, 0, sizeof *current);
+  set_guards();
+  if (told_file < 0 || pread(told_file, &told, sizeof told, 0) <= 0) return;
+  (void)snprintf(current->capture, sizeof current->capture, "%.*s", BOARD_PATH - 1, told.path);
+  atomic_store(&current->begun, told.begun == 1);
+}
+
+void board_tell_capture(const char *path, bool begun) {
+  told_capture told = {.begun = begun};
+  (void)snprintf(told.path, sizeof told.path, "%s", path);
+  const size_t bytes = offsetof(told_capture, path) + strlen(told.path) + 1;
+  const ssize_t put = told_file >= 0 ? pwrite(told_file, &told, bytes, 0) : 0;
+  (void)put; /* without it a board that is overwritten takes the run's outputs along */
+  if (path != current->capture) (void)snprintf(current->capture, sizeof current->capture, "%s", path);
+  atomic_store_explicit(&current->begun, begun, memory_order_release);
+}
+
 void board_make_room(uint64_t max_bytes) {
-  room_close(own_room);
+  room_close(board_room_of_dead());
   (void)room_open(max_bytes, true, &own_room);
+  if (own_room) own_room_place = own_room->place;
 }
 
 trace_room *board_room(void) { return own_room; }
+
+trace_room *board_room_of_dead(void) {
+  if (own_room) own_room->place = own_room_place;
+  return own_room;
+}
 
 void board_become_writer(void) { is_writer = true; }
 

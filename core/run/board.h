@@ -19,6 +19,7 @@
 
 /* Steps that are kept, of the run and of its window; older ones are in the capture, or lost with the run. */
 enum { BOARD_STEPS = 65536 };
+enum { BOARD_PATH = 4096 };
 
 typedef struct board_call {
   char kind[16];   /* "scenario", "sink", "device" */
@@ -26,28 +27,38 @@ typedef struct board_call {
   char what[48];   /* "init", "writing a window" */
 } board_call;
 
+enum { BOARD_FRAMES = 24 };
+
+/* Where a process crashed; see ending/crash.h. */
+typedef struct board_crash {
+  atomic_int signal; /* 0: it did not */
+  uint32_t count;
+  void *frames[BOARD_FRAMES]; /* the place itself, then return addresses outwards */
+} board_crash;
+
 /* The calls that are open in one process, the outermost first. */
 typedef struct board_calls {
   atomic_uint depth;
   atomic_int_fast64_t start_ns; /* of the last that was opened; CLOCK_MONOTONIC */
   board_call calls[4];
+  board_crash crash;
 } board_calls;
 
 /* What goes between the worker, which records, and the writer, which has the sinks; see writing/feed.h. */
 typedef struct board_feed {
-  sem_t more, read;                      /* the writer, the worker are to look again */
-  atomic_bool is_on;                     /* there is a writer */
-  atomic_bool ends;                      /* nothing follows what is in the capture */
-  atomic_bool is_gone;                   /* no writer is left, and none will be */
-  atomic_bool is_open;                   /* its sinks are open */
-  atomic_uint_fast64_t fed, eaten;       /* how often the worker had something, and up to which time it was read */
-  atomic_int code;                       /* the writer's exit code; -1: it has not come to its end */
-  atomic_int supervisor, worker, writer; /* their processes */
+  sem_t more, read;                /* the writer, the worker are to look again */
+  atomic_bool is_on;               /* there is a writer */
+  atomic_bool ends;                /* nothing follows what is in the capture */
+  atomic_bool is_gone;             /* no writer is left, and none will be */
+  atomic_bool is_open;             /* its sinks are open */
+  atomic_uint_fast64_t fed, eaten; /* how often the worker had something, and up to which time it was read */
+  atomic_int code;                 /* the writer's exit code; -1: it has not come to its end */
+  atomic_int worker, writer;       /* their processes */
   int memory;                   /* what the disk had no room for goes through this file in memory; -1: there is none */
   atomic_uint part;             /* how often that was begun anew; 0: not once, all is in the capture */
   atomic_uint left_out;         /* sinks that ended a writer */
   atomic_int_fast64_t spent_ns; /* processor time of writers that ended */
-  atomic_uint_fast64_t printed; /* bytes that writers wrote to standard output */
+  atomic_uint_fast64_t printed; /* bytes that the worker wrote to standard output, where it has the sinks */
   char reason[512];             /* why the run has no end of its own; set before `ends` */
 } board_feed;
 
@@ -65,20 +76,26 @@ typedef struct board_phase_row {
   int64_t start_ns; /* CLOCK_MONOTONIC */
 } board_phase_row;
 
+/* Between its parts; a plugin that writes where it may not leaves no such number there. */
+#define BOARD_GUARD UINT64_C(0x70646872756E2121)
+
 typedef struct board {
   _Alignas(64) atomic_uint_fast64_t step; /* under way, plus 1; 0: none is */
   atomic_int_fast64_t step_start_ns;      /* CLOCK_MONOTONIC */
   board_calls worker, writer;             /* in these processes */
   atomic_uint phase;                      /* counts them; the newest is phases[phase % 2] */
   board_phase_row phases[2];
+  atomic_uint_fast64_t guard_before;
   board_feed feed;
   atomic_bool done; /* the run came to its end, and `code` is its exit code */
   atomic_int code;
   atomic_bool begun; /* the capture is there, and says which run it is of */
-  char capture[4096];
+  char capture[BOARD_PATH];
+  atomic_uint_fast64_t guard_behind;
   atomic_uint_fast64_t step_count; /* ever written to `steps` */
   pd_step_stats steps[BOARD_STEPS];
   board_window window;
+  atomic_uint_fast64_t guard_end;
 } board;
 
 /* What the memory of a board is called in /proc/PID/fd, where another process of the user's finds it. One of another
@@ -91,12 +108,22 @@ board *board_own(void);
 bool board_share(void);
 /* Ordinary memory again, and no room. */
 void board_unshare(void);
+/* False: a process that shares it has overwritten what is not its own. */
+bool board_is_whole(void);
+/* The other processes of the run have ended, and one of them has overwritten the board: it is empty again, but for what
+ * board_tell_capture was told. [the supervisor] */
+void board_renew(void);
+
+/* Where the capture is, "" for nowhere, and whether it says which run it is of. A plugin cannot overwrite that. */
+void board_tell_capture(const char *path, bool begun);
 
 /* Makes a new room for `max_bytes` of records, shared with children that are forked from now on; without memory there
  * is none. */
 void board_make_room(uint64_t max_bytes);
 /* NULL: the recorder is to have one of its own. */
 trace_room *board_room(void);
+/* The same when its process has died: where it lies is what it was at first. */
+trace_room *board_room_of_dead(void);
 
 /* This process is the writer: its calls are noted apart from the worker's. */
 void board_become_writer(void);

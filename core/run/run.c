@@ -160,9 +160,8 @@ static int report_ranks(run_state *run, const pd_run *about) {
 
 /* Why this rank ends before the others. */
 static const char *own_reason(const run_state *run) {
-  const int supervisor = atomic_load(&board_own()->feed.supervisor);
   if (!signals_pending()) return run->failure;
-  return supervisor && getppid() != supervisor ? "its supervisor was killed" : signals_name(signals_pending());
+  return feed_is_orphan() ? "its supervisor was killed" : signals_name(signals_pending());
 }
 
 /* Who stops the launcher stops all ranks: the signal of another one is told before this one's may have come. */

@@ -89,14 +89,13 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
   run->capture = calloc(1, sizeof *run->capture);
   if (!run->capture) return;
   struct run_capture *self = run->capture;
-  board *shared = board_own();
   self->kept = kept;
   self->pid = about->pid;
   self->start_ns = about->start_realtime_ns;
   const long long ms = about->start_realtime_ns / 1000000;
   if (asprintf(&self->path, "%s/%s.%lld" CAPTURE_UNFINISHED, about->trace_dir, about->worker, ms) < 0)
     self->path = NULL;
-  if (self->path) (void)snprintf(shared->capture, sizeof shared->capture, "%s", self->path);
+  if (self->path) board_tell_capture(self->path, false);
   errno = ENOMEM;
   if (!self->path || capture_create(&self->writer, self->path, CAPTURE_OF_RUN, self->pid, self->start_ns) != PD_OK) {
     log_line(PD_LOG_WARN, NULL, "%s: cannot be made: %s; the run goes on without a capture",
@@ -111,11 +110,11 @@ void run_capture_open(run_state *run, const config *settings, const pd_run *abou
   if (self->writer.fault || self->in_memory) { /* nothing can be made of it */
     (void)capture_close(&self->writer, false);
     (void)unlink(self->path);
-    shared->capture[0] = '\0';
+    board_tell_capture("", false);
     forget(run);
     return;
   }
-  atomic_store_explicit(&shared->begun, true, memory_order_release);
+  board_tell_capture(self->path, true);
 }
 
 void run_capture_steps(run_state *run, uint64_t from) {
@@ -202,13 +201,13 @@ void run_capture_close(run_state *run, bool stays) {
   const bool kept = self->kept || stays;
   (void)capture_close(&self->writer, kept && !self->in_memory);
   tell_fault(self);
-  board_own()->capture[0] = '\0'; /* nothing is left to be rescued */
+  board_tell_capture("", true); /* nothing is left to be rescued */
   if (!kept)
     (void)unlink(self->path);
   else if (capture_finish(self->path) != PD_OK)
     log_line(PD_LOG_WARN, NULL, "%s: cannot get its final name: %s", self->path, strerror(errno));
   if (stays) fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", self->path);
-  atomic_store_explicit(&board_own()->begun, false, memory_order_release);
+  board_tell_capture("", false);
   forget(run);
 }
 

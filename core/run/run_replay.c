@@ -327,7 +327,7 @@ int replay_run(const replay_request *request) {
   const char *before[LOG_WARNINGS_KEPT];
   if (!self.services.files) return fail(&self, CODE_INTERNAL, "out of memory");
   self.notes_before = log_warnings(before, LOG_WARNINGS_KEPT);
-  if (request->follows) files_count_printed(self.services.files, &board_own()->feed.printed);
+  if (request->printed) files_count_printed(self.services.files, request->printed);
   int code = request->follows && !begins(&self) ? CODE_DONE : -1;
   if (code < 0) code = open_capture(&self, request->settings, IMPORT_READER_CAPTURE);
   if (code == CODE_DONE && self.reader.state) code = open_outputs(&self);

@@ -13,6 +13,7 @@ typedef struct replay_request {
   unsigned char *left_out;
   const uint32_t *died; /* processes whose unfinished files are removed */
   uint32_t died_count;
+  _Atomic uint64_t *printed; /* bytes that writers of this capture wrote to standard output; NULL: there were none */
   bool quiet;
   bool follows; /* the run goes on, or ended just now: this process is its writer (writing/feed.h) */
 } replay_request;

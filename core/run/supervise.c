@@ -2,9 +2,10 @@
 #include "supervise.h"
 
 #include "board.h"
+#include "ending/crash.h"
+#include "ending/rescue.h"
 #include "writing/feed.h"
 #include "writing/own_place.h"
-#include "writing/rescue.h"
 #include "writing/writers.h"
 
 #include "base/error.h"
@@ -25,7 +26,7 @@
 #include <unistd.h>
 
 /* STOPPED_MS: looks lie no further apart but where this process was stopped, as by Ctrl-Z, and all others with it. */
-enum { LOOK_MS = 250, STOPPED_MS = 1000, ENDING_S = 10 };
+enum { LOOK_MS = 250, STOPPED_MS = 1000, ENDING_S = 10, END_BYTES = CRASH_PLACE_BYTES + 192 };
 
 typedef struct supervisor {
   config *settings;
@@ -37,6 +38,7 @@ typedef struct supervisor {
   int64_t resumed_ns; /* when this process went on after a stop: limits of time begin anew; 0: it was not stopped */
   int first, second;  /* signals that the user sent */
   bool hung;          /* the worker was ended for a step, or a plugin's call, that took too long */
+  bool was_ended;     /* it was, since it had overwritten the board */
   int status;         /* of waitpid, of the worker */
   int code;           /* what the run's end means */
 } supervisor;
@@ -83,7 +85,7 @@ static void look_for_hang(supervisor *self) {
   const int64_t start_ns = atomic_load_explicit(&at->step_start_ns, memory_order_relaxed);
   const int64_t since_ns = start_ns > self->resumed_ns ? start_ns : self->resumed_ns;
   const bool is_step = step && self->looked_ns - since_ns > limit_ns;
-  if (!self->worker) return;
+  if (!self->worker || !board_is_whole()) return;
   if (limit_ns && (is_step || board_call_ns(&at->worker, self->resumed_ns, self->looked_ns) > limit_ns)) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
@@ -91,6 +93,13 @@ static void look_for_hang(supervisor *self) {
   if (!self->ended_ns && atomic_load_explicit(&at->done, memory_order_acquire)) self->ended_ns = monotonic_ns();
   if (self->ended_ns && monotonic_ns() - self->ended_ns > (int64_t)ENDING_S * 1000000000)
     (void)kill(self->worker, SIGKILL);
+}
+
+/* What would go on by what it has overwritten is ended first. */
+static void look_for_damage(supervisor *self) {
+  if (!self->worker || (board_is_whole() && progress_is_whole())) return;
+  self->was_ended = true;
+  (void)kill(self->worker, SIGKILL);
 }
 
 /* Ends the children of this process but for the writer; how many. */
@@ -137,9 +146,38 @@ static bool user_ended(const supervisor *self, int *code) {
 static void rescue(supervisor *self, const char *reason, const char *sink) {
   const board *at = board_own();
   if (!at->capture[0] || atomic_load_explicit(&at->feed.code, memory_order_acquire) >= 0) return;
-  rescue_capture(at);
+  rescue_capture(at, board_room_of_dead());
   feed_ends(reason);
   if (!atomic_load(&at->feed.is_on)) (void)writers_begin_late(&self->writers, sink);
+}
+
+/* The worker has overwritten what it shares with this process and the writer: all of that is made anew. `reason`: what
+ * is to be said. */
+static void replace_shared(supervisor *self, char *reason, size_t room) {
+  char end[END_BYTES] = "was ended";
+  progress_share(); /* first, since messages take its lock */
+  if (!self->was_ended || !writers_was_killed(self->status, false))
+    writers_say_end(self->settings, &board_own()->worker, self->status, false, end, sizeof end);
+  (void)snprintf(reason, room,
+                 "scenario %.63s: its process overwrote memory that it shares with its supervisor, and %.300s",
+                 self->settings->scenario.plugin->table->name, end);
+  end_children(self);
+  writers_drop(&self->writers);
+  board_renew();
+  feed_begin();
+}
+
+static int judge_overwritten(supervisor *self, const char *reason) {
+  const board *at = board_own();
+  error_line_print(FAULT_SCENARIO, NULL, "%s", reason);
+  crash_tell_callers();
+  if (!atomic_load(&at->begun) || !at->capture[0]) return CODE_SCENARIO;
+  log_line(PD_LOG_WARN, NULL,
+           "the window that was open, and steps that no file has yet, were in that memory; they are left out");
+  rescue_capture(at, NULL);
+  feed_ends(reason);
+  (void)writers_begin_late(&self->writers, "");
+  return CODE_SCENARIO;
 }
 
 /* The worker has ended: what that means. */
@@ -148,13 +186,14 @@ static int judge(supervisor *self) {
   const int code = atomic_load_explicit(&at->code, memory_order_relaxed);
   const bool done = atomic_load_explicit(&at->done, memory_order_acquire);
   const bool begun = atomic_load_explicit(&at->begun, memory_order_acquire);
-  char place[192], end[192], sink[64];
+  char place[192], end[END_BYTES], sink[64];
   int user_code;
   if (done && WIFEXITED(self->status)) return code ? code : WEXITSTATUS(self->status);
   board_say(at, self->settings->scenario.plugin->table->name, place, sizeof place, sink);
-  writers_say_end(self->settings, self->status, self->hung, end, sizeof end);
+  writers_say_end(self->settings, &at->worker, self->status, self->hung, end, sizeof end);
   if (done) {
     error_line_print(FAULT_SCENARIO, NULL, "after the results were written the process %s: a plugin's own end", end);
+    crash_tell_callers();
     return code ? code : CODE_SCENARIO;
   }
   if (user_ended(self, &user_code)) {
@@ -172,19 +211,23 @@ static int judge(supervisor *self) {
   }
   if (writers_was_killed(self->status, self->hung)) sink[0] = '\0';
   error_line_print(sink[0] ? FAULT_OUTPUT : FAULT_SCENARIO, NULL, "%s: %s", place, end);
-  char reason[512];
-  snprintf(reason, sizeof reason, "%s: %s", place, end);
+  crash_tell_callers();
+  char reason[sizeof at->feed.reason];
+  snprintf(reason, sizeof reason, "%s: %.310s", place, end);
   if (begun) rescue(self, reason, sink);
   return sink[0] ? CODE_OUTPUT : CODE_SCENARIO;
 }
 
 /* The worker has ended: nothing follows for the writer. */
 static void end_worker(supervisor *self, int *held) {
-  board *at = board_own();
+  const board *at = board_own();
+  const bool is_whole = board_is_whole() && progress_is_whole();
+  char reason[sizeof at->feed.reason];
   self->worker = 0;
+  if (!is_whole) replace_shared(self, reason, sizeof reason);
   end_children(self);
   *held = at->capture[0] ? capture_lock(at->capture) : -1; /* no other run takes it for one that a killed run left */
-  self->code = judge(self);
+  self->code = is_whole ? judge(self) : judge_overwritten(self, reason);
   feed_ends(NULL); /* where it was not said */
 }
 
@@ -210,6 +253,7 @@ static void wait_for_all(supervisor *self) {
   int held = -1;
   self->looked_ns = monotonic_ns();
   for (;;) {
+    look_for_damage(self);
     const pid_t ended = self->worker ? waitpid(self->worker, &self->status, WNOHANG) : 0;
     if (ended && (ended == self->worker || errno == ECHILD)) end_worker(self, &held);
     if (!writers_look(&self->writers, self->resumed_ns, self->looked_ns) && !self->worker) break;
@@ -231,6 +275,7 @@ static void become_worker(const supervisor *self, pid_t parent) {
   atomic_store(&board_own()->feed.worker, (int)getpid());
   if (getppid() != parent) _exit(CODE_INTERNAL);
   signals_serve((int)parent);
+  crash_watch(&board_own()->worker.crash);
 }
 
 /* True in the worker, whose exit code is in *code. */

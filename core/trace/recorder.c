@@ -255,7 +255,7 @@ pd_status recorder_open_with_clock(const recorder_options *options, const clock_
   if (status == PD_OK) room_touch(self->room);
   if (status == PD_OK) status = strings_open_in(self->room, &self->strings);
   if (status == PD_OK) status = trace_clock_open(&self->clock, source);
-  if (status == PD_OK) status = chunk_pool_open(&self->pool, self->room->chunks, self->room->chunk_bytes);
+  if (status == PD_OK) status = chunk_pool_open(&self->pool, self->room->place.chunks, self->room->place.chunk_bytes);
   if (status == PD_OK) status = threads_open(self);
   if (status != PD_OK) {
     recorder_close(self);

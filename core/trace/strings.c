@@ -186,25 +186,43 @@ pd_status strings_open_in(trace_room *room, string_table **out) {
 
 pd_status strings_open(string_table **out) { return strings_open_in(NULL, out); }
 
-/* Those of the room from the first on, by id; NULL in between: it is not there. */
-static const entry **entries_of(const trace_room *room, uint32_t *end) {
+/* No text of a run has this number: a room has no place for as many texts. */
+enum { IDS_MOST = 1 << 24 };
+
+/* Whether an entry is one, and its number smaller than `end`, as those of older ones are. */
+static bool is_entry(const trace_room *room, const entry *at, uint32_t end) {
+  return room_has_piece(room, at, sizeof *at) && at->id < end && at->length < SIZE_MAX - sizeof *at &&
+         room_has_piece(room, at, sizeof *at + at->length + 1) && at->text[at->length] == '\0';
+}
+
+/* Those of the room from the first on, by id; NULL in between: it is not there. PD_INVALID: it has been overwritten. */
+static pd_status entries_of(const trace_room *room, const entry ***out, uint32_t *end) {
   const entry *newest = atomic_load_explicit(&room->texts, memory_order_acquire);
+  if (newest && !is_entry(room, newest, IDS_MOST)) return PD_INVALID;
   *end = newest ? newest->id + 1 : 0;
-  const entry **rows = calloc((size_t)*end + 1, sizeof *rows);
-  for (const entry *at = newest; rows && at; at = at->older) rows[at->id] = at;
-  return rows;
+  *out = calloc((size_t)*end + 1, sizeof(entry *));
+  if (!*out) return PD_NO_MEMORY;
+  uint32_t below = *end;
+  for (const entry *at = newest; at; at = at->older) {
+    if (!is_entry(room, at, below)) return PD_INVALID;
+    below = at->id;
+    (*out)[below] = at;
+  }
+  return PD_OK;
 }
 
 pd_status strings_open_again(const trace_room *room, string_table **out) {
   uint32_t end = 0;
-  const entry **rows = entries_of(room, &end);
-  pd_status status = rows ? strings_open(out) : PD_NO_MEMORY;
+  const entry **rows = NULL;
+  *out = NULL;
+  pd_status status = entries_of(room, &rows, &end);
+  if (status == PD_OK) status = strings_open(out);
   for (uint32_t id = STRINGS_NO_MEMORY + 1; status == PD_OK && id < end; id++) {
     char unknown[32];
     (void)snprintf(unknown, sizeof unknown, "(unknown) %u", id);
     if (strings_intern(*out, rows[id] ? rows[id]->text : unknown) != id) status = PD_NO_MEMORY;
   }
-  if (rows && status != PD_OK) strings_close(*out);
+  if (status != PD_OK) strings_close(*out);
   if (status != PD_OK) *out = NULL;
   free(rows);
   return status;

@@ -19,7 +19,7 @@ pd_status strings_open(string_table **out);
 struct trace_room;
 pd_status strings_open_in(struct trace_room *room, string_table **out);
 /* A table with the texts of the one that was opened in `room`, under the same ids. A text that did not fit is
- * "(unknown)" and its id. */
+ * "(unknown)" and its id. PD_INVALID: what the room holds cannot be. */
 pd_status strings_open_again(const struct trace_room *room, string_table **out);
 void strings_close(string_table *self);
 

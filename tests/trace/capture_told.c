@@ -17,7 +17,7 @@ typedef struct told {
 static bool is_given_up(void *user) {
   told *self = user;
   const recorder_window none = {.profile = PD_PROFILE_NONE};
-  cr_assert_eq(room_salvage(self->room, &none, NULL, 0, &self->writer), PD_STOP);
+  cr_assert_eq(room_salvage(self->room, &none, NULL, 0, NULL, &self->writer), PD_STOP);
   return ++self->count < 2; /* the first time for a reader that was not reached */
 }
 

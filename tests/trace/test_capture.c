@@ -201,7 +201,8 @@ PD_TEST(capture, an_open_window_read_out_of_its_room_is_the_window_that_its_end_
            (recorder_options){.max_bytes = 64 << 20, .record_shapes = true, .profile_memory = true, .room = room});
   cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 7, 123), PD_OK);
   const recorder_window none = {.profile = PD_PROFILE_NONE};
-  cr_assert_eq(room_salvage(room, &none, NULL, 0, &writer), PD_STOP, "none is open yet");
+  const clock_source *source = &self.recorder->clock.source;
+  cr_assert_eq(room_salvage(room, &none, NULL, 0, source, &writer), PD_STOP, "none is open yet");
   for (uint32_t window = 0; window < WINDOWS; window++) {
     double losses[STEPS];
     pd_trace *traces[WINDOWS] = {NULL};
@@ -209,7 +210,7 @@ PD_TEST(capture, an_open_window_read_out_of_its_room_is_the_window_that_its_end_
     const recorder_window end = end_of(window, losses);
     cr_assert_eq(capture_create(&writer, path, CAPTURE_OF_RUN, 7, 123), window ? PD_OK : PD_IO);
     if (!window) cr_assert_eq(capture_extend(&writer, path), PD_OK);
-    cr_assert_eq(room_salvage(room, &end, self.recorder->steps, self.recorder->step_count, &writer), PD_OK);
+    cr_assert_eq(room_salvage(room, &end, self.recorder->steps, self.recorder->step_count, source, &writer), PD_OK);
     cr_assert_eq(capture_close(&writer, false), PD_OK);
     cr_assert_eq(recorder_window_end(self.recorder, &end, &traces[0]), PD_OK);
     cr_assert_eq(capture_open(&reader, path), PD_OK);
@@ -219,7 +220,7 @@ PD_TEST(capture, an_open_window_read_out_of_its_room_is_the_window_that_its_end_
     trace_free(traces[0]);
     cr_assert_eq(unlink(path), 0);
     rig_end_at(&self, 2000 + 1000000 * (uint64_t)window + 500000);
-    cr_assert_eq(room_salvage(room, &end, NULL, 0, &writer), PD_STOP, "it has ended");
+    cr_assert_eq(room_salvage(room, &end, NULL, 0, source, &writer), PD_STOP, "it has ended");
   }
   rig_close(&self);
   room_close(room);

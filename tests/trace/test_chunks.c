@@ -78,7 +78,7 @@ PD_TEST(chunks, the_pool_is_a_bound_and_chunks_return_to_it) {
 PD_TEST(chunks, the_smallest_room_has_one_chunk_and_hands_memory_out_till_it_ends) {
   trace_room *room;
   cr_assert_eq(room_open(0, false, &room), PD_OK);
-  cr_assert_eq(room->chunk_bytes, CHUNK_BYTES);
+  cr_assert_eq(room->place.chunk_bytes, CHUNK_BYTES);
   unsigned char *first = room_take(room, 100), *second = room_take(room, 1);
   cr_assert_not_null(first);
   cr_assert_eq((uintptr_t)first % 64, 0);

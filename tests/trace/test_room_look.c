@@ -25,7 +25,7 @@ typedef struct rig {
 static void open_rig(rig *self) {
   *self = (rig){.room = NULL};
   cr_assert_eq(room_open(16 << 20, true, &self->room), PD_OK);
-  cr_assert(self->room->file >= 0);
+  cr_assert(self->room->place.file >= 0);
   const recorder_options options = {.max_bytes = 16 << 20, .room = self->room};
   cr_assert_eq(recorder_open(&options, &self->recorder), PD_OK);
   self->record = recorder_table(self->recorder);
@@ -40,7 +40,7 @@ static void close_rig(rig *self) {
 }
 
 static room_look_state look(rig *self, int64_t span_ns) {
-  return room_look_take(&self->look, self->room->file, &self->clock, span_ns);
+  return room_look_take(&self->look, self->room->place.file, &self->clock, span_ns);
 }
 
 static void add(const rig *self, pd_activity_kind kind, pd_clock clock, int64_t start, int64_t end) {
@@ -108,7 +108,7 @@ PD_TEST(room_look, passes_over_what_it_found_too_old) {
       cr_assert_eq(look(&self, 100 * MS), ROOM_LOOK_OPEN);
       if (self.look.chunks > most) most = self.look.chunks;
     }
-    cr_assert_eq(room_look_take(&whole, self.room->file, &self.clock, 100 * MS), ROOM_LOOK_OPEN);
+    cr_assert_eq(room_look_take(&whole, self.room->place.file, &self.clock, 100 * MS), ROOM_LOOK_OPEN);
     cr_assert_eq(look(&self, 100 * MS), ROOM_LOOK_OPEN);
     cr_assert(self.look.count == 200 && self.look.newest_ns == whole.newest_ns, "%lu", (unsigned long)self.look.count);
     cr_assert_eq(memcmp(self.look.rows, whole.rows, whole.count * sizeof *whole.rows), 0);
@@ -144,11 +144,11 @@ PD_TEST(room_look, follows_no_address_out_of_the_room) {
   open_rig(&self);
   cr_assert_eq(recorder_window_begin(self.recorder, 0), PD_OK);
   add(&self, PD_ACTIVITY_KERNEL, PD_CLOCK_REALTIME, 1000 * MS, 1001 * MS);
-  chunk *first = (chunk *)(void *)self.room->chunks;
+  chunk *first = (chunk *)(void *)self.room->place.chunks;
   void *const wrong[] = {(void *)8,
                          elsewhere,
-                         self.room->chunks + 8,
-                         self.room->chunks + self.room->chunk_bytes,
+                         self.room->place.chunks + 8,
+                         self.room->place.chunks + self.room->place.chunk_bytes,
                          (unsigned char *)self.room - CHUNK_BYTES,
                          (void *)UINTPTR_MAX};
   for (uint64_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -165,7 +165,7 @@ PD_TEST(room_look, follows_no_address_out_of_the_room) {
   atomic_store(&first->count, 1);
   struct recorder_thread *threads = atomic_load(&self.room->threads);
   for (uint64_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    if (wrong[i] == self.room->chunks + 8) continue; /* lies in the room */
+    if (wrong[i] == self.room->place.chunks + 8) continue; /* lies in the room */
     atomic_store(&self.room->threads, wrong[i]);
     cr_assert_eq(look(&self, MS), ROOM_LOOK_OPEN);
     cr_assert_eq(self.look.count, 0);

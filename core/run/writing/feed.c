@@ -14,6 +14,9 @@
 /* How often a process that waits looks whether the others are still there. */
 #define LOOK_NS 200000000
 
+static int supervisor;  /* its process; 0: there is none */
+static int memory = -1; /* board_feed's; of all runs of this process */
+
 static board_feed *own(void) { return &board_own()->feed; }
 
 static void rest(sem_t *until) {
@@ -25,13 +28,13 @@ static bool is_set(const atomic_bool *flag) { return atomic_load_explicit(flag, 
 static void set(atomic_bool *flag) { atomic_store_explicit(flag, true, memory_order_release); }
 
 /* The supervisor would begin another writer; without it nobody does. */
-static bool is_orphan(const board_feed *self) { return getppid() != atomic_load(&self->supervisor); }
+bool feed_is_orphan(void) { return supervisor && getpid() != supervisor && getppid() != supervisor; }
 
 /* ---- the worker ---- */
 
 static bool has_writer(board_feed *self) {
   if (is_set(&self->is_gone) || atomic_load_explicit(&self->code, memory_order_acquire) >= 0) return false;
-  if (!is_orphan(self) || !child_is_gone((uint32_t)atomic_load(&self->writer))) return true;
+  if (!feed_is_orphan() || !child_is_gone((uint32_t)atomic_load(&self->writer))) return true;
   set(&self->is_gone);
   return false;
 }
@@ -98,12 +101,13 @@ bool feed_more(feed_place *self) {
   for (;;) {
     self->saw_end = is_set(&from->ends); /* before the counter: what was fed by then is in the capture */
     const uint64_t fed = atomic_load_explicit(&from->fed, memory_order_acquire);
-    if (self->saw_end || fed != self->seen) {
+    const bool is_whole = board_is_whole(); /* else the supervisor will end this process, and begin another one */
+    if (is_whole && (self->saw_end || fed != self->seen)) {
       self->seen = fed;
       return true;
     }
     const uint32_t worker = (uint32_t)atomic_load(&from->worker); /* 0: there is none yet */
-    if (is_orphan(from) && (!worker || child_is_gone(worker))) {
+    if (feed_is_orphan() && (!is_whole || !worker || child_is_gone(worker))) {
       self->lost = true;
       return false;
     }
@@ -127,9 +131,10 @@ void feed_begin(void) {
   board_feed *self = own();
   (void)sem_init(&self->more, 1, 0);
   (void)sem_init(&self->read, 1, 0);
-  self->memory = memfd_create("pdhost-capture", MFD_CLOEXEC);
+  if (memory < 0) memory = memfd_create("pdhost-capture", MFD_CLOEXEC);
+  self->memory = memory;
   atomic_store(&self->code, -1);
-  atomic_store(&self->supervisor, (int)getpid());
+  supervisor = (int)getpid();
 }
 
 void feed_begin_writer(int pid) {

@@ -30,6 +30,9 @@ typedef struct feed_result {
 /* The capture has the run's end. Returns when every sink is closed, or no writer is left. */
 feed_result feed_end(void);
 
+/* The supervisor, of which this process is a part of the run, is gone. */
+bool feed_is_orphan(void);
+
 /* Processor time of all writers so far, in seconds. */
 double feed_writer_seconds(void);
 
@@ -49,7 +52,7 @@ void feed_close(int code);
 
 /* ---- the supervisor ---- */
 
-/* Before the worker is forked. */
+/* Before the worker is forked, and when the board was renewed. */
 void feed_begin(void);
 void feed_begin_writer(int pid);
 /* Nothing follows. `reason`: why the run has no end of its own; NULL: it has one, or nothing was begun. */

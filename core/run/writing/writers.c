@@ -2,6 +2,7 @@
 #include "writers.h"
 
 #include "feed.h"
+#include "run/ending/crash.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,18 +24,20 @@ enum { KILLS_MOST = 3, STOPPED_MOST_S = 5 };
 /* Between two looks there is less; more is time in which the supervisor was stopped, too, as by Ctrl-Z. */
 #define LOOK_NS 500000000
 
-static size_t sink_room(const config *settings) { return settings->sink_count + 1; }
+static size_t kept_bytes(const config *settings) { return sizeof(writers_kept) + settings->sink_count + 1; }
 
 bool writers_was_killed(int status, bool hung) { return !hung && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
-void writers_say_end(const config *settings, int status, bool hung, char *text, size_t room) {
+void writers_say_end(const config *settings, const board_calls *of, int status, bool hung, char *text, size_t room) {
+  char where[CRASH_PLACE_BYTES];
   if (hung)
     snprintf(text, room, "took longer than [run] step_timeout = %g s and was ended",
              (double)settings->run.step_timeout_ns * 1e-9);
   else if (writers_was_killed(status, hung))
     snprintf(text, room, "was killed by signal 9 (%s), as the system does where memory runs out", strsignal(SIGKILL));
   else if (WIFSIGNALED(status))
-    snprintf(text, room, "crashed with signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    snprintf(text, room, "crashed with signal %d (%s)%s", WTERMSIG(status), strsignal(WTERMSIG(status)),
+             crash_say(&of->crash, WTERMSIG(status), where));
   else
     snprintf(text, room, "ended the process with exit code %d", WEXITSTATUS(status));
 }
@@ -68,7 +71,8 @@ static void take_signals(void) {
 static _Noreturn void write_outputs(const writers *self) {
   const replay_request request = {.path = board_own()->capture,
                                   .settings = self->settings,
-                                  .left_out = self->left_out,
+                                  .left_out = self->kept->left_out,
+                                  .printed = &self->kept->printed,
                                   .died = self->died,
                                   .died_count = self->died_count,
                                   .quiet = self->settings->quiet,
@@ -77,6 +81,7 @@ static _Noreturn void write_outputs(const writers *self) {
   board_become_writer();
   take_signals();
   trace_keep_large_blocks();
+  crash_watch(&board_own()->writer.crash);
   feed_close(replay_run(&request));
   fflush(NULL);
   _exit(0);
@@ -86,6 +91,7 @@ static bool start(writers *self) {
   self->hung = self->was_stopped = false;
   self->stopped_ns = 0;
   atomic_store(&board_own()->writer.depth, 0);
+  atomic_store(&board_own()->writer.crash.signal, 0);
   fflush(NULL); /* else the writer prints what is buffered here once more */
   const pid_t pid = fork();
   if (pid == 0) write_outputs(self);
@@ -102,7 +108,7 @@ static int64_t place_of(const config *settings, const char *sink) {
 }
 
 static void leave_out(const writers *self, int64_t at) {
-  self->left_out[at] = 1;
+  self->kept->left_out[at] = 1;
   (void)atomic_fetch_add(&board_own()->feed.left_out, 1);
 }
 
@@ -113,30 +119,30 @@ static bool files_may_hold_window(const config *settings) {
 }
 
 bool writers_begin(writers *self, config *settings) {
-  const size_t room = sink_room(settings);
   *self = (writers){.settings = settings};
   feed_begin();
-  void *shared = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared != MAP_FAILED) self->left_out = shared;
-  self->died = calloc(room + KILLS_MOST + 1, sizeof *self->died);
+  void *shared = mmap(NULL, kept_bytes(settings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared != MAP_FAILED) self->kept = shared;
+  self->died = calloc(settings->sink_count + KILLS_MOST + 3, sizeof *self->died);
   if (!files_may_hold_window(settings)) {
     log_line(PD_LOG_WARN, NULL,
              "a file may not be as long as [profile] max_memory (ulimit -f): the sinks are in the process that trains, "
              "and one that crashes ends the training");
     return false;
   }
-  return self->left_out && self->died && start(self);
+  return self->kept && self->died && start(self);
 }
 
 bool writers_begin_late(writers *self, const char *sink) {
   const int64_t at = place_of(self->settings, sink);
-  if (!self->left_out || !self->died) return false;
+  if (!self->kept || !self->died) return false;
   if (at >= 0) leave_out(self, at);
+  (void)atomic_fetch_add(&self->kept->printed, atomic_load(&board_own()->feed.printed));
   return start(self);
 }
 
 void writers_end(writers *self) {
-  if (self->left_out) (void)munmap(self->left_out, sink_room(self->settings));
+  if (self->kept) (void)munmap(self->kept, kept_bytes(self->settings));
   free(self->died);
   *self = (writers){.pid = 0};
 }
@@ -145,6 +151,7 @@ void writers_end(writers *self) {
 
 static bool give_up(writers *self, const char *place, const char *end) {
   error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the outputs are not complete", place, end);
+  crash_tell_callers();
   self->pid = 0;
   feed_gone();
   return false;
@@ -160,9 +167,9 @@ static bool start_again(writers *self) {
 /* A kill may come from anywhere; the second one in a row in the same sink is that sink's, which wants more memory than
  * there is. */
 static bool replace(writers *self) {
-  char place[192], end[192], sink[64];
+  char place[192], end[CRASH_PLACE_BYTES + 192], sink[64];
   board_say_call(&board_own()->writer, place, sizeof place, sink);
-  writers_say_end(self->settings, self->status, self->hung, end, sizeof end);
+  writers_say_end(self->settings, &board_own()->writer, self->status, self->hung, end, sizeof end);
   if (self->was_stopped) {
     snprintf(end, sizeof end, "was stopped for %d s, while the run waited for it, and was ended", STOPPED_MOST_S);
     sink[0] = '\0'; /* it has no part in that */
@@ -177,9 +184,10 @@ static bool replace(writers *self) {
     log_line(PD_LOG_WARN, NULL, "the process that writes the outputs %s; they are written anew", end);
     return start_again(self);
   }
-  if (at < 0 || self->left_out[at]) return give_up(self, place, end);
+  if (at < 0 || self->kept->left_out[at]) return give_up(self, place, end);
   error_line_print(FAULT_OUTPUT, NULL, "%s: %s; the others are written without it", place,
                    is_again ? "was killed by signal 9 twice, as the system does where memory runs out" : end);
+  crash_tell_callers();
   leave_out(self, at);
   return start_again(self);
 }
@@ -214,6 +222,7 @@ static void look_for_stop(writers *self) {
 bool writers_look(writers *self, int64_t since_ns, int64_t now_ns) {
   struct rusage use;
   if (!self->pid) return false;
+  if (!board_is_whole()) return true; /* the worker's doing; it will be ended */
   const int64_t limit_ns = self->settings->run.step_timeout_ns;
   if (limit_ns && !self->hung && board_call_ns(&board_own()->writer, since_ns, now_ns) > limit_ns) {
     self->hung = true;
@@ -233,4 +242,9 @@ void writers_kill(writers *self) {
   (void)kill(self->pid, SIGKILL);
   (void)waitpid(self->pid, NULL, 0);
   self->pid = 0;
+}
+
+void writers_drop(writers *self) {
+  if (self->pid) self->died[self->died_count++] = (uint32_t)self->pid;
+  writers_kill(self);
 }

@@ -20,24 +20,27 @@ struct recorder_thread;
 
 /* The clock at a window's begin. */
 typedef struct room_clock {
-  clock_source source;
   clock_anchor last;
   clock_point points[2];
   uint64_t point_count;
   clock_zone zone;
   int64_t offset_ns;
-  bool tsc;
 } room_clock;
 
 /* What the memory of a shared room is called in /proc/PID/fd. */
 #define ROOM_FILE "pdhost-room"
 
-typedef struct trace_room {
+/* Where it lies: never changed. */
+typedef struct room_place {
   uint64_t bytes;        /* of the mapping */
   struct trace_room *at; /* where that is */
   int file;              /* that is mapped, for other processes; -1: they cannot see it */
   unsigned char *chunks;
   uint64_t chunk_bytes;
+} room_place;
+
+typedef struct trace_room {
+  room_place place;
   atomic_uint_fast64_t used; /* handed out, from the structure's begin on */
 
   struct recorder_thread *_Atomic threads; /* written under the registry's lock */
@@ -64,5 +67,11 @@ void room_touch(const trace_room *self);
 
 /* Zeroed memory that stays until room_close; NULL: there is no more. [any thread] */
 void *room_take(trace_room *self, uint64_t bytes);
+
+/* Whether what is read out of a room after its process died may be followed: `bytes` at `at` are a piece that was
+ * handed out, and lie where one may. `self->place` is the caller's own word. */
+bool room_has_piece(const trace_room *self, const void *at, uint64_t bytes);
+/* The same of a whole list: its chunks are chunks, hold no more rows than fit, and are no circle. */
+bool room_has_list(const trace_room *self, const chunk_list *list, uint32_t record_bytes);
 
 #endif

@@ -209,12 +209,12 @@ room_look_state room_look_take(room_look *self, int file, const trace_clock *clo
   const trace_room *room = (const trace_room *)(const void *)base;
   view all = {.base = base,
               .bytes = bytes,
-              .at = (uintptr_t)room->at,
-              .chunks = (uintptr_t)room->chunks,
+              .at = (uintptr_t)room->place.at,
+              .chunks = (uintptr_t)room->place.chunks,
               .clock = clock,
               .span_ns = span_ns,
               .out = self};
-  const room_look_state state = room->bytes == bytes ? take(&all, room) : ROOM_LOOK_NONE;
+  const room_look_state state = room->place.bytes == bytes ? take(&all, room) : ROOM_LOOK_NONE;
   if (state != ROOM_LOOK_OPEN) self->count = 0;
   (void)munmap(base, bytes);
   return state;

@@ -24,7 +24,7 @@ static void keep_rows(chunk_list *self, chunk_pool *pool, const void *rows, uint
 }
 
 static void keep_clock(const trace_clock *self, room_clock *out) {
-  *out = (room_clock){.source = self->source, .last = self->last, .offset_ns = self->offset_ns, .tsc = self->tsc};
+  *out = (room_clock){.last = self->last, .offset_ns = self->offset_ns};
   for (; out->point_count < self->point_count && out->point_count < 2; out->point_count++)
     out->points[out->point_count] = self->points[out->point_count];
   if (self->zone_count) out->zone = self->zones[0];
@@ -65,11 +65,39 @@ typedef struct salvage {
   uint64_t *earlier;
 } salvage;
 
-/* The clock as it was at the window's begin, and one look at it now. */
-static pd_status open_clock(salvage *self) {
+#define IS_LIST(rows, row) room_has_list(room, &at->rows, sizeof(row))
+
+static bool is_thread(const trace_room *room, const recorder_thread *at) {
+  return IS_LIST(ranges, raw_range) && IS_LIST(infos, raw_info) && IS_LIST(shapes, pd_shape) &&
+         IS_LIST(stacks, raw_stack) && IS_LIST(memory, raw_memory) && IS_LIST(counters, raw_counter) &&
+         IS_LIST(calls, raw_call) && IS_LIST(devices, raw_device);
+}
+
+static bool has_threads(const trace_room *room) {
+  uint64_t left = atomic_load_explicit(&room->used, memory_order_relaxed) / sizeof(recorder_thread);
+  for (const recorder_thread *at = atomic_load_explicit(&room->threads, memory_order_acquire); at; at = at->next)
+    if (!left-- || !room_has_piece(room, at, sizeof *at) || !is_thread(room, at)) return false;
+  return true;
+}
+
+/* Whether everything that is followed leads somewhere. */
+static bool is_whole(const trace_room *at) {
+  const trace_room *room = at;
+  return atomic_load_explicit(&at->used, memory_order_relaxed) >= sizeof *at && at->clock.point_count <= 2 &&
+         at->marks.count <= LOSS_MARKS && IS_LIST(calls, raw_call) && IS_LIST(devices, raw_device) &&
+         IS_LIST(earlier, uint64_t) && has_threads(at);
+}
+
+/* The clock as it was at the window's begin, and one look at it now. Its own word on how it is read are addresses of
+ * code: it is not taken. */
+static pd_status open_clock(salvage *self, const clock_source *source) {
   const room_clock *from = &self->room->clock;
   trace_clock *clock = &self->clock;
-  *clock = (trace_clock){.source = from->source, .tsc = from->tsc, .last = from->last, .offset_ns = from->offset_ns};
+  trace_clock own = {.points = NULL};
+  const pd_status opened = source ? PD_OK : trace_clock_open(&own, NULL);
+  trace_clock_close(&own);
+  if (opened != PD_OK) return opened;
+  *clock = (trace_clock){.source = source ? *source : own.source, .last = from->last, .offset_ns = from->offset_ns};
   clock->points = calloc(4, sizeof *clock->points);
   clock->zones = calloc(4, sizeof *clock->zones);
   if (!clock->points || !clock->zones) return PD_NO_MEMORY;
@@ -139,10 +167,11 @@ static void salvage_free(salvage *self) {
 }
 
 pd_status room_salvage(trace_room *room, const recorder_window *end, const recorder_step *steps, uint64_t step_count,
-                       struct capture_writer *capture) {
+                       const clock_source *source, struct capture_writer *capture) {
   salvage self = {.room = room};
   if (!atomic_load_explicit(&room->open, memory_order_acquire)) return PD_STOP;
-  pd_status status = open_clock(&self);
+  if (!is_whole(room)) return PD_INVALID;
+  pd_status status = open_clock(&self, source);
   self.input = (window_input){.clock = &self.clock,
                               .window = room->window,
                               .loop_tid = room->loop_tid,

@@ -18,8 +18,10 @@ void room_window_begin(recorder *self);
 void room_window_end(recorder *self);
 
 /* Writes the window of a dead process to `capture`, as its end would have. `end`: what the process would have said of
- * it; `steps`: those that it finished. PD_STOP: no window was open, or all of it is written already. */
+ * it; `steps`: those that it finished; `source`: of its clock, NULL for this machine's. PD_STOP: no window was open, or
+ * all of it is written already. PD_INVALID: the process has overwritten the room, and nothing is written. What is read
+ * is checked before it is followed, but a process that may not die itself is wise to leave it to a child. */
 pd_status room_salvage(trace_room *room, const recorder_window *end, const recorder_step *steps, uint64_t step_count,
-                       struct capture_writer *capture);
+                       const clock_source *source, struct capture_writer *capture);
 
 #endif
