@@ -49,10 +49,9 @@ struct files {
   char prefix[32];
   char **announced;
   uint32_t announced_count, announced_room;
-  char **discarded; /* final names of files that were given up */
-  uint32_t discarded_count, discarded_room;
-  uint32_t told,
-      told_before; /* of the announced: lines were made of these; all of these, when the last line was asked */
+  char **ended; /* final names of files that were committed or given up */
+  uint32_t ended_count, ended_room;
+  uint32_t told, told_before; /* of the announced: lines were made of these; all, when the last line was asked */
   char *folder_line;
 };
 
@@ -78,9 +77,9 @@ void files_close(files *self) {
     row = next;
   }
   for (uint32_t i = 0; i < self->announced_count; i++) free(self->announced[i]);
-  for (uint32_t i = 0; i < self->discarded_count; i++) free(self->discarded[i]);
+  for (uint32_t i = 0; i < self->ended_count; i++) free(self->ended[i]);
   free(self->announced);
-  free(self->discarded);
+  free(self->ended);
   free(self->folder_line);
   pthread_mutex_destroy(&self->lock);
   free(self);
@@ -94,7 +93,7 @@ void files_remove_unfinished(const files *self, uint32_t pid) {
   char beginning[32];
   snprintf(beginning, sizeof beginning, ".%u-", pid);
   for (uint32_t i = 0; i < self->announced_count; i++) files_remove_beginning_with(self->announced[i], beginning);
-  for (uint32_t i = 0; i < self->discarded_count; i++) files_remove_beginning_with(self->discarded[i], beginning);
+  for (uint32_t i = 0; i < self->ended_count; i++) files_remove_beginning_with(self->ended[i], beginning);
 }
 
 static void file_free(pd_file *file) {
@@ -106,7 +105,6 @@ static void file_free(pd_file *file) {
 
 static bool is_dash(const char *path) { return strcmp(path, "-") == 0; }
 
-/* As it is called in a message. */
 static const char *spoken(const char *path) { return is_dash(path) ? "standard output" : path; }
 
 /* The path that is meant where a sink says `path`; NULL on no memory. */
@@ -274,11 +272,12 @@ static void release_stdout(pd_file *file) {
   pthread_mutex_unlock(&file->owner->lock);
 }
 
-/* A process before this one may have left it unfinished, too. Without memory that stays. */
-static void note_discarded(files *self, const char *path) {
+/* To be forced to the disk; and a process before this one may have left it unfinished. Without memory neither is done.
+ */
+static void note_ended(files *self, const char *path) {
   pthread_mutex_lock(&self->lock);
-  char *copy = PD_ARRAY_FIT(self->discarded, self->discarded_room, self->discarded_count + 1) ? strdup(path) : NULL;
-  if (copy) self->discarded[self->discarded_count++] = copy;
+  char *copy = PD_ARRAY_FIT(self->ended, self->ended_room, self->ended_count + 1) ? strdup(path) : NULL;
+  if (copy) self->ended[self->ended_count++] = copy;
   pthread_mutex_unlock(&self->lock);
 }
 
@@ -289,7 +288,7 @@ static void file_discard(pd_file *file) {
   } else {
     close(file->descriptor);
     if (file->temporary) unlink(file->temporary);
-    if (file->temporary) note_discarded(file->owner, file->path);
+    if (file->temporary) note_ended(file->owner, file->path);
     claim_release(file, false);
   }
   file_free(file);
@@ -307,11 +306,13 @@ static pd_status file_commit(pd_file *file) {
     file_free(file);
     return PD_OK;
   }
+  (void)sync_file_range(file->descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); /* files_force then waits less */
   if (close(file->descriptor) != 0)
     status = host->fail(host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
   else if (file->temporary && rename(file->temporary, file->path) != 0)
     status = host->fail(host, PD_IO, "%s: cannot be renamed from %s: %s", file->path, file->temporary, strerror(errno));
   if (status != PD_OK && file->temporary) unlink(file->temporary);
+  if (status == PD_OK && file->temporary) note_ended(file->owner, file->path);
   claim_release(file, status == PD_OK);
   file_free(file);
   return status;
@@ -394,3 +395,6 @@ const pd_files *files_table(files *self, const pd_host *host) {
 
 uint32_t files_announced_count(const files *self) { return self->announced_count; }
 const char *files_announced(const files *self, uint32_t index) { return self->announced[index]; }
+void files_force(const files *self) {
+  files_force_paths(self->announced, self->announced_count, self->ended, self->ended_count);
+}

@@ -36,6 +36,13 @@ const char *files_announced(const files *self, uint32_t index);
 const char *files_next_written(files *self);
 #define FILES_NAMED 3
 
+/* Forces all files that were committed or announced to the disk, and their names: a power cut from now on takes none of
+ * them. Several threads do that, since the system does much of it at once. A warning names a file where it fails. [loop
+ * thread] */
+void files_force(const files *self);
+/* The same of the files of two lists. */
+void files_force_paths(char *const *paths, uint32_t count, char *const *more, uint32_t more_count);
+
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);
 
@@ -55,8 +62,8 @@ void files_remove_beginning_with(const char *path, const char *beginning);
 
 /* The same as a stream; NULL with errno. */
 FILE *files_open_stream(const char *path, char **temporary);
-/* Closes it, and renames it to `path` where it is `whole` and was written without a failure, else removes it: false
- * with errno, which is ENOMEM for one that is not `whole`. Frees `temporary`. */
+/* Forces it to the disk, closes it, and renames it to `path` where it is `whole` and was written without a failure,
+ * else removes it: false with errno, which is ENOMEM for one that is not `whole`. Frees `temporary`. */
 bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary);
 
 #endif

@@ -1,9 +1,12 @@
 /* Folders and temporary names; see files.h. */
 #include "files.h"
 
+#include "log.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +84,16 @@ FILE *files_open_stream(const char *path, char **temporary) {
   return NULL;
 }
 
+/* A file system that cannot is none of the file's faults. */
+static bool force(int descriptor) { return fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS; }
+
 bool files_end_stream(FILE *out, bool whole, const char *path, char *temporary) {
   int cause = ferror(out) ? errno : ENOMEM;
   whole = !ferror(out) && whole;
+  if (whole && (fflush(out) != 0 || !force(fileno(out)))) {
+    cause = errno;
+    whole = false;
+  }
   if (fclose(out) != 0 && whole) {
     cause = errno;
     whole = false;
@@ -111,4 +121,63 @@ void files_remove_beginning_with(const char *path, const char *beginning) {
   }
   if (all) closedir(all);
   free(folder);
+}
+
+/* ---- to the disk ---- */
+
+enum { FORCING_THREADS = 16 };
+
+typedef struct forcing {
+  char *const *paths, *const *more;
+  uint32_t count, more_count;
+  atomic_uint next;
+} forcing;
+
+/* A device or a pipe holds nothing. Opened without waiting for its other end. */
+static void force_path(const char *path, int flags) {
+  struct stat info;
+  const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+  if (descriptor < 0) return; /* somebody took it away */
+  const bool is_kept = fstat(descriptor, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
+  if (is_kept && !force(descriptor))
+    log_line(PD_LOG_WARN, NULL, "%s: cannot be forced to the disk: %s", path, strerror(errno));
+  (void)close(descriptor);
+}
+
+/* NULL: there are no more. */
+static const char *path_at(const forcing *self, uint32_t index) {
+  if (index < self->count) return self->paths[index];
+  return index - self->count < self->more_count ? self->more[index - self->count] : NULL;
+}
+
+static void *force_files(void *given) {
+  forcing *self = given;
+  for (const char *path; (path = path_at(self, atomic_fetch_add(&self->next, 1)));) force_path(path, 0);
+  return NULL;
+}
+
+/* The folder that a path names a file of, malloc'ed; NULL on no memory. */
+static char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+}
+
+void files_force_paths(char *const *paths, uint32_t count, char *const *more, uint32_t more_count) {
+  pthread_t threads[FORCING_THREADS - 1];
+  forcing all = {.paths = paths, .more = more, .count = count, .more_count = more_count};
+  const uint32_t every = count + more_count;
+  uint32_t started = 0;
+  char *before = NULL;
+  while (started + 1 < FORCING_THREADS && started + 1 < every &&
+         pthread_create(&threads[started], NULL, force_files, &all) == 0)
+    started++;
+  (void)force_files(&all);
+  while (started) (void)pthread_join(threads[--started], NULL);
+  for (uint32_t i = 0; i < every; i++) { /* files of a folder mostly follow each other */
+    char *folder = folder_of(path_at(&all, i));
+    if (folder && !(before && strcmp(before, folder) == 0)) force_path(folder, O_DIRECTORY);
+    free(before);
+    before = folder;
+  }
+  free(before);
 }

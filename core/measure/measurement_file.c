@@ -71,6 +71,7 @@ int measurement_file_write(const char *path, const pd_measurement *rows, uint64_
       status = out.files->commit(file);
     else
       out.files->discard(file);
+    files_force(out.none.files);
   }
   if (status != PD_OK) code = refuse(&out, path);
   free(text);

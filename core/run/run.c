@@ -192,7 +192,11 @@ static void end_with_ranks(run_state *run, pd_status *status) {
 /* Names the files, unless the writer has. CODE_OUTPUT where a sink failed. */
 static int close_sinks(run_state *run, const pd_summary *summary) {
   feed_result end = {.code = -1};
-  if (!run->sinks) end = feed_end();
+  if (!run->sinks) {
+    feed_last();
+    files_force(run->services.files); /* meanwhile; the writer does it for its own */
+    end = feed_end();
+  }
   const bool here = end.code < 0;
   const uint32_t failed = sink_set_close(run->sinks, summary);
   run->sinks_ended = end.left_out || (!run->sinks && here);

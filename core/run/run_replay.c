@@ -252,6 +252,7 @@ static int finish(replaying *self, pd_status status) {
   remove_unfinished(self, self->from.about.writer);
   for (uint32_t i = 0; i < self->request->died_count; i++)
     files_remove_unfinished(self->services.files, self->request->died[i]);
+  files_force(self->services.files);
   const char *line;
   while ((line = files_next_written(self->services.files))) log_say(!self->request->quiet, "pdhost: wrote %s", line);
   if (status != PD_OK || summed != PD_OK)

@@ -157,5 +157,6 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
 
 void run_report_files(const run_state *run) {
   const char *line;
+  files_force(run->services.files);
   while ((line = files_next_written(run->services.files))) log_say(!run->quiet, "pdhost: wrote %s", line);
 }

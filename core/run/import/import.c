@@ -190,6 +190,7 @@ static int finish(import_state *self) {
   progress_end();
   const uint32_t failed = sink_set_close(self->sinks, &summary);
   self->sinks = NULL;
+  files_force(self->services.files);
   const char *line;
   while (!self->settings->quiet && (line = files_next_written(self->services.files)))
     fprintf(stderr, "pdhost: wrote %s\n", line);

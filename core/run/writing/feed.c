@@ -68,10 +68,13 @@ void feed_open(void) {
   while (!is_set(&self->is_open) && has_writer(self)) rest(&self->read);
 }
 
+void feed_last(void) {
+  set(&own()->ends);
+  feed_post();
+}
+
 feed_result feed_end(void) {
   board_feed *self = own();
-  set(&self->ends);
-  feed_post();
   while (has_writer(self)) rest(&self->read);
   return (feed_result){.code = atomic_load(&self->code), .left_out = atomic_load(&self->left_out)};
 }

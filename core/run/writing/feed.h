@@ -27,7 +27,9 @@ typedef struct feed_result {
   int code;          /* the writer's exit code; -1: it did not come to its end, and the capture is all there is */
   uint32_t left_out; /* sinks that ended a writer */
 } feed_result;
-/* The capture has the run's end. Returns when every sink is closed, or no writer is left. */
+/* The capture has the run's end. */
+void feed_last(void);
+/* Then: returns when every sink is closed, or no writer is left. */
 feed_result feed_end(void);
 
 /* The supervisor, of which this process is a part of the run, is gone. */
