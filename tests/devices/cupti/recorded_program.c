@@ -19,11 +19,14 @@
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
+ *   kernels=N         N kernels, some 200,000 a second      graphs=N       the same in graphs of 100
  *   subscribe         as a profiler of its own does, until it may; prints CUPTI's answer
+ *   who               prints "pid" and its number         end         prints "end" and CLOCK_MONOTONIC in ns
  *   pid               prints its process number                 allocate    takes memory, and no more
  */
 #include "fake_cupti.h"
 
+#include <pdhost/clocks.h>
 #include <pdhost/mark.h>
 
 #include <dlfcn.h>
@@ -113,6 +116,16 @@ static void fork_child(char **words) {
     exit(0);
   }
   (void)waitpid(child, NULL, 0);
+}
+
+static void many(int count, bool in_graphs) {
+  enum { AT_ONCE = 100 };
+  for (int i = 0; i < count / AT_ONCE; i++) {
+    for (int k = 0; k < AT_ONCE && !in_graphs; k++) (void)fake_driver_launch("_Z4workv");
+    if (in_graphs) (void)fake_graph_launch(7, AT_ONCE);
+    usleep(450);
+    fake_finish(0);
+  }
 }
 
 static void *wait_for_end(void *unused) {
@@ -343,11 +356,13 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "allocate")) (void)fake_call(false, 20, 0, false);
   if (is(word, "closes"))
     for (int i = 3; i < 256; i++) (void)close(i);
+  if (is(word, "kernels=")) many(number, false);
+  if (is(word, "graphs=")) many(number, true);
+  if (is(word, "who")) printf("pid %d\n", (int)getpid());
+  if (is(word, "end")) printf("end %lld\n", (long long)pd_monotonic_ns());
   if (is(word, "subscribe")) subscribe();
-  if (is(word, "pid")) {
-    printf("%d\n", (int)getpid());
-    (void)fflush(stdout);
-  }
+  if (is(word, "pid")) printf("%d\n", (int)getpid());
+  (void)fflush(stdout);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,9 @@
 /* A CUDA program that links the runtime statically, as nvcc does by default: plain STEPS. */
+#include <pdhost/clocks.h>
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { COUNT = 1 << 20 };
 
@@ -16,6 +19,8 @@ static __global__ void add(float *sums, const float *values) {
 
 int main(int count, char **words) {
   const int steps = count > 1 ? atoi(words[1]) : 300;
+  printf("pid %d\n", (int)getpid()); /* and its end, for tests/cli/record_footprint.py */
+  fflush(stdout);
   float *host = NULL, *values = NULL, *sums = NULL;
   if (cudaMallocHost(&host, COUNT * sizeof *host) || cudaMalloc(&values, COUNT * sizeof *values) ||
       cudaMalloc(&sums, COUNT * sizeof *sums) || cudaMemset(sums, 0, COUNT * sizeof *sums))
@@ -29,5 +34,7 @@ int main(int count, char **words) {
   }
   if (cudaMemcpy(host, sums, sizeof *host, cudaMemcpyDeviceToHost)) return 1;
   printf("plain: %d steps, sum %g\n", steps, host[0]);
+  printf("end %lld\n", (long long)pd_monotonic_ns());
+  fflush(stdout);
   return 3; /* whoever records it has to end so, too */
 }
