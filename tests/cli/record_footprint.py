@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import time
 
-MOST_BYTES, MOST_GROWTH_BYTES, MOST_EXIT_S, MOST_REPORT_S = 64e6, 4e6, 0.2, 1.0
+MOST_BYTES, MOST_GROWTH_BYTES, MOST_EXIT_S, MOST_REPORT_S = 64 << 20, 4 << 20, 0.2, 1.0
 EVERY_S = 0.05
 
 
