@@ -56,9 +56,9 @@ PD_TEST(top_view, the_view) {
   cr_assert_str_eq(text, "Steps done        50, the last one recorded\n"
                          "Under way         step 50, for 2.00 ms\n"
                          "The last second   10 steps\n"
-                         "  an iteration    100 ms (90.0 ms to 110 ms)\n"
+                         "  a step          100 ms (90.0 ms to 110 ms)\n"
                          "  wait for data    30.0 %\n"
-                         "  in the step      60.0 %\n"
+                         "  after the wait   60.0 %\n"
                          "  between steps    10.0 %\n"
                          "Device memory     4.77 MiB\n");
   free(text);
