@@ -22,11 +22,6 @@ static uint64_t rounds_for(uint64_t values) {
   return rounds > ROUNDS ? ROUNDS : rounds < LEAST_ROUNDS ? LEAST_ROUNDS : rounds;
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Moves the `rank`-th smallest value to its place, smaller ones before it: Hoare's selection. */
 static double select_rank(double *values, uint64_t count, uint64_t rank) {
   uint64_t low = 0, high = count - 1;
@@ -73,7 +68,7 @@ double resample_trimmed_mean(double *values, uint64_t count) {
 }
 
 static void take_interval(double *drawn, uint64_t rounds, resample_ratio *out) {
-  qsort(drawn, rounds, sizeof *drawn, by_value);
+  stats_sort(drawn, rounds);
   out->low = exp(stats_quantile(drawn, rounds, 0.025));
   out->high = exp(stats_quantile(drawn, rounds, 0.975));
 }
@@ -83,7 +78,7 @@ static bool rank_all(const double *values, uint64_t count, double *ranks) {
   double *sorted = malloc(count * sizeof *sorted);
   if (!sorted) return false;
   memcpy(sorted, values, count * sizeof *values);
-  qsort(sorted, count, sizeof *sorted, by_value);
+  stats_sort(sorted, count);
   for (uint64_t i = 0; i < count; i++) {
     uint64_t first = 0, end = count; /* the first that is not below, then the first that is above */
     for (uint64_t high = count; first < high;) {
@@ -148,7 +143,7 @@ static resample_change trimmed_change(const double *values, uint64_t count, uint
     for (uint64_t i = 0; i < count; i++) scratch[i] = values[below(seed, count)];
     drawn[round] = resample_trimmed_mean(scratch, count);
   }
-  qsort(drawn, rounds, sizeof *drawn, by_value);
+  stats_sort(drawn, rounds);
   return (resample_change){.change = centre,
                            .low = centre - factor * (centre - stats_quantile(drawn, rounds, 0.025)),
                            .high = centre + factor * (stats_quantile(drawn, rounds, 0.975) - centre)};
@@ -280,7 +275,7 @@ bool resample_means(const double *a, uint64_t a_count, const double *b, uint64_t
     const double of_a = mean_of_runs(a, a_count, in_runs ? run_length(a_count) : 1, &seed, scratch);
     drawn[round] = mean_of_runs(b, b_count, in_runs ? run_length(b_count) : 1, &seed, scratch) - of_a;
   }
-  qsort(drawn, rounds, sizeof *drawn, by_value);
+  stats_sort(drawn, rounds);
   const double factor = small_sample_factor(least);
   out->low = out->change - factor * (out->change - stats_quantile(drawn, rounds, 0.025));
   out->high = out->change + factor * (stats_quantile(drawn, rounds, 0.975) - out->change);

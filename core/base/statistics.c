@@ -24,11 +24,6 @@ int statistics_figures(const double *sorted, uint64_t count) {
   return figures < 1 ? 1 : figures > STATISTICS_FIGURES ? STATISTICS_FIGURES : (int)figures;
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 bool statistics_make(const double *values, uint64_t count, statistics *out) {
   *out = (statistics){.count = count};
   if (!count) return true;
@@ -47,7 +42,7 @@ bool statistics_make(const double *values, uint64_t count, statistics *out) {
   out->iqr = out->p75 - out->p25;
   out->figures = statistics_figures(sorted, count);
   for (uint64_t i = 0; i < count; i++) sorted[i] = fabs(sorted[i] - out->median);
-  qsort(sorted, count, sizeof *sorted, by_value);
+  stats_sort(sorted, count);
   out->mad = stats_quantile(sorted, count, 0.5);
   free(sorted);
   return true;

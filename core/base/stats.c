@@ -9,6 +9,8 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void stats_sort(double *values, uint64_t count) { qsort(values, count, sizeof *values, by_value); }
+
 double stats_quantile(const double *sorted, uint64_t count, double quantile) {
   double at;
   uint64_t below;
@@ -26,7 +28,7 @@ pd_spread stats_spread(double *values, uint64_t count) {
   pd_spread spread = {.count = count};
   double sum = 0;
   if (!count) return spread;
-  qsort(values, count, sizeof *values, by_value);
+  stats_sort(values, count);
   for (uint64_t i = 0; i < count; i++) sum += values[i];
   spread.min = values[0];
   spread.max = values[count - 1];
@@ -42,7 +44,7 @@ uint32_t stats_digits(double *values, uint64_t count) {
   const uint64_t first = count / 4, end = count - count / 4;
   double mean = 0, square = 0;
   if (count < 2) return ALONE;
-  qsort(values, count, sizeof *values, by_value);
+  stats_sort(values, count);
   for (uint64_t i = first; i < end; i++) mean += values[i] / (double)(end - first);
   for (uint64_t i = first; i < end; i++) square += (values[i] - mean) * (values[i] - mean);
   /* 1.645 sigma / sqrt(n) */

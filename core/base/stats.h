@@ -4,6 +4,8 @@
 
 #include <pdhost/sink.h>
 
+/* Puts finite values in rising order. */
+void stats_sort(double *values, uint64_t count);
 /* The spread of `count` finite values in any order; sorts them in place. min <= p10 <= median <= p90 <= max and min <=
  * mean <= max hold exactly: the mean is clamped, so that rounding cannot break it. */
 pd_spread stats_spread(double *values, uint64_t count);

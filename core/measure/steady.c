@@ -1,6 +1,8 @@
 /* See steady.h. */
 #include "steady.h"
 
+#include "base/stats.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +35,8 @@ const char *steady_name(pd_settled decided) {
   return names[decided];
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double middle_of(double *values, uint64_t count) {
-  qsort(values, count, sizeof *values, by_value);
+  stats_sort(values, count);
   return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 

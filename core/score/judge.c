@@ -21,11 +21,6 @@ static uint32_t name_index(cause_names *self, const char *name) {
   return self->count++;
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* The median step of the runs that are baselines of `class`; 0 where none ended well. */
 static double baseline_step(const score *self, uint32_t class, double *room) {
   uint32_t count = 0;
@@ -34,7 +29,7 @@ static double baseline_step(const score *self, uint32_t class, double *room) {
     if (cell->is_baseline && cell->baseline == class && self->readings[i].step_ns > 0)
       room[count++] = self->readings[i].step_ns;
   }
-  qsort(room, count, sizeof *room, by_value);
+  stats_sort(room, count);
   return stats_quantile(room, count, 0.5);
 }
 

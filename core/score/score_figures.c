@@ -19,11 +19,6 @@ typedef struct room {
   pair *pairs;
 } room;
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static int by_effect(const void *a, const void *b) {
   const pair *x = a, *y = b;
   if (x->effect != y->effect) return x->effect < y->effect ? -1 : 1;
@@ -34,7 +29,7 @@ static double ratio(double part, double whole) { return whole > 0 ? part / whole
 
 static double quantile_of(double *values, uint32_t count, double quantile) {
   if (!count) return NAN;
-  qsort(values, count, sizeof *values, by_value);
+  stats_sort(values, count);
   return stats_quantile(values, count, quantile);
 }
 
