@@ -72,14 +72,6 @@ bool record_last_any(const record_last *self) { return self->rows.first != NULL;
 
 /* ---- writing ---- */
 
-static bool is_call(const pd_activity *row) {
-  return row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
-}
-
-static bool is_work(const pd_activity *row) {
-  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
-}
-
 static bool holds_activities(const record_chunk *chunk) {
   return chunk->head.kind == CAPTURE_ACTIVITIES && chunk->head.row_bytes == sizeof(pd_activity);
 }
@@ -91,14 +83,15 @@ static uint64_t first_call(const record_last *self, int64_t begin_ns) {
   for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
     const pd_activity *rows = (const pd_activity *)(const void *)chunk->data;
     for (uint64_t i = 0; holds_activities(chunk) && i < chunk->bytes / sizeof *rows; i++)
-      if (is_call(&rows[i]) && rows[i].start >= begin_ns && rows[i].correlation && rows[i].correlation < first)
+      if (pd_activity_is_call(&rows[i]) && rows[i].start >= begin_ns && rows[i].correlation &&
+          rows[i].correlation < first)
         first = rows[i].correlation;
   }
   return first;
 }
 
 static bool is_wanted(const pd_activity *row, int64_t begin_ns, uint64_t first) {
-  if (is_work(row) || (is_call(row) && row->correlation)) return row->correlation >= first;
+  if (pd_activity_is_work(row) || (pd_activity_is_call(row) && row->correlation)) return row->correlation >= first;
   return row->start >= begin_ns;
 }
 

@@ -127,18 +127,16 @@ static void name_thread(const record_rings *self, record_ring *ring, uint32_t ti
 static void name_threads(const record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; i++) {
-    const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
-    if (!is_call || rows[i].thread == last) continue;
+    if (!pd_activity_is_call(&rows[i]) || rows[i].thread == last) continue;
     last = rows[i].thread;
     name_thread(self, ring, last);
   }
 }
 
 /* Launches, copies and sets, or what they did: a process that only takes memory has done nothing on a GPU. */
-static bool is_work(const pd_activity *row) {
-  if (row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER)
-    return row->u.api.api >= PD_API_LAUNCH && row->u.api.api <= PD_API_GRAPH_LAUNCH;
-  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
+static bool shows_work(const pd_activity *row) {
+  if (!pd_activity_is_call(row)) return pd_activity_is_work(row);
+  return row->u.api.api >= PD_API_LAUNCH && row->u.api.api <= PD_API_GRAPH_LAUNCH;
 }
 
 static void show_steps(record_rings *self, const record_ring *ring, const void *data, uint32_t bytes) {
@@ -189,7 +187,7 @@ bool record_rings_look(record_rings *self) {
 }
 
 static void look_at(record_rings *self, record_ring *ring, const pd_activity *rows, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) ring->works += is_work(&rows[i]);
+  for (uint32_t i = 0; i < count; i++) ring->works += shows_work(&rows[i]);
   name_threads(self, ring, rows, count);
   record_live_add(self->live, ring->slot, &ring->live, rows, count);
   watch_host(self, ring, rows, count);

@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-static bool is_work(const pd_activity *activity) {
-  return activity->kind == PD_ACTIVITY_KERNEL || activity->kind == PD_ACTIVITY_MEMCPY ||
-         activity->kind == PD_ACTIVITY_MEMSET;
-}
-
 static bool device_after_by_correlation(const void *rows, uint32_t a, uint32_t b) {
   const raw_device *devices = rows;
   return devices[a].activity.correlation > devices[b].activity.correlation;
@@ -110,8 +105,8 @@ static pd_status join(correlation *self, const raw_fate *call_fates, raw_fate *d
       call = self->order[at];
     raw_fate call_fate = call == PD_NONE ? FATE_DROPPED : call_fates[call];
     int64_t start_ns = correlation_time_of(self->merge, device->clock, activity->start);
-    raw_fate fate = is_work(activity) ? work_fate(self, device, start_ns, call, call_fate)
-                                      : other_fate(self, device, start_ns, call, call_fate);
+    raw_fate fate = pd_activity_is_work(activity) ? work_fate(self, device, start_ns, call, call_fate)
+                                                  : other_fate(self, device, start_ns, call, call_fate);
     device_fates[order[i]] = fate;
     if (fate != FATE_KEPT) continue;
     self->kept[self->kept_count] = order[i];
@@ -169,7 +164,7 @@ static void correct_times(correlation *self, const uint32_t *order) {
   for (uint64_t i = 0; i < self->kept_count; i++) {
     const uint32_t kept = order[i], call = self->kept_call[kept];
     self->kept_shifts[kept] = 0;
-    if (!is_work(&merge->input->devices[self->kept[kept]].activity)) continue;
+    if (!pd_activity_is_work(&merge->input->devices[self->kept[kept]].activity)) continue;
     const int64_t early_ns = call == PD_NONE ? 0 : self->calls[call].start_ns - self->kept_starts[kept];
     if (early_ns > shift_ns) shift_ns = early_ns;
     self->kept_shifts[kept] = shift_ns;
@@ -221,7 +216,7 @@ static pd_status write_devices(correlation *self) {
   pd_status status = order ? PD_OK : PD_NO_MEMORY;
   for (uint64_t i = 0; status == PD_OK && i < self->kept_count; i++) {
     order[i] = (uint32_t)i;
-    work += is_work(&input->devices[self->kept[i]].activity);
+    work += pd_activity_is_work(&input->devices[self->kept[i]].activity);
   }
   if (status == PD_OK) status = streams_open(merge, self->kept, self->kept_count, &streams);
   pd_array *activities = &merge->trace->trace.activities, *others = &merge->trace->trace.others;
@@ -233,7 +228,7 @@ static pd_status write_devices(correlation *self) {
   sort_runs(order, order + self->kept_count, self->kept_count, device_after_by_start, self);
   correct_times(self, order);
   for (uint64_t i = 0; i < self->kept_count; i++) {
-    if (is_work(&input->devices[self->kept[order[i]]].activity))
+    if (pd_activity_is_work(&input->devices[self->kept[order[i]]].activity))
       fill_device_row(self, streams, order[i], &rows[at++]);
     else
       fill_other_row(self, streams, order[i], &other_rows[other++]);

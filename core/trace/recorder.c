@@ -167,8 +167,8 @@ static void record_activities(const pd_record *record, pd_clock clock, const pd_
   uint64_t stored = 0;
   if (thread) {
     for (uint64_t i = 0; i < count; i++) {
-      bool is_call = records[i].kind == PD_ACTIVITY_RUNTIME || records[i].kind == PD_ACTIVITY_DRIVER;
-      stored += is_call ? push_call(thread, clock, &records[i]) : push_device(thread, clock, &records[i]);
+      stored += pd_activity_is_call(&records[i]) ? push_call(thread, clock, &records[i])
+                                                 : push_device(thread, clock, &records[i]);
     }
     leave(thread);
   }

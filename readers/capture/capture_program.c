@@ -105,7 +105,7 @@ static void read_activities(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     pd_activity row = rows[i];
-    const bool is_call = row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER;
+    const bool is_call = pd_activity_is_call(&row);
     if (row.kind < PD_ACTIVITY_RUNTIME || row.kind > PD_ACTIVITY_OVERHEAD || row.end < row.start || row.start <= 0 ||
         (is_call && (!row.thread || row.u.api.api > PD_API_STREAM_WAIT))) {
       self->strange++;
@@ -202,7 +202,7 @@ static void add_to_tail(captured_program *self, const capture_record *at) {
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     pd_activity row = rows[i];
     if (!program_stretch_has(&self->stretch, row.start)) continue;
-    if (row.kind == PD_ACTIVITY_RUNTIME || row.kind == PD_ACTIVITY_DRIVER) leave_captured(self, &row);
+    if (pd_activity_is_call(&row)) leave_captured(self, &row);
     self->failed = program_tail_add(&self->tail, &row) != PD_OK;
   }
 }
@@ -210,7 +210,7 @@ static void add_to_tail(captured_program *self, const capture_record *at) {
 static void find_bounds(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
-    const bool is_call = rows[i].kind == PD_ACTIVITY_RUNTIME || rows[i].kind == PD_ACTIVITY_DRIVER;
+    const bool is_call = pd_activity_is_call(&rows[i]);
     const uint8_t bound = is_call && rows[i].name < self->name_count ? self->bounds[rows[i].name] : 0;
     if (bound)
       self->failed = program_captures_bound(&self->captures, &rows[i], bound == PROGRAM_CAPTURE_BEGINS) != PD_OK;

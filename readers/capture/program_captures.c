@@ -56,12 +56,8 @@ static bool is_within(const program_captures *self, int64_t ns) {
   return low % 2 == 1;
 }
 
-static bool is_call(const pd_activity *row) {
-  return row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
-}
-
 pd_status program_captures_launch(program_captures *self, const pd_activity *row) {
-  if (!is_call(row) || row->u.api.api < PD_API_LAUNCH || row->u.api.api > PD_API_GRAPH_LAUNCH) return PD_OK;
+  if (!pd_activity_is_call(row) || row->u.api.api < PD_API_LAUNCH || row->u.api.api > PD_API_GRAPH_LAUNCH) return PD_OK;
   if (!is_within(self, row->start)) return PD_OK;
   if (!PD_ARRAY_FIT(self->launches, self->launch_room, self->launch_count + 1)) return PD_NO_MEMORY;
   self->launches[self->launch_count++] = (captured_launch){row->correlation, false};
@@ -85,7 +81,7 @@ static captured_launch *find(const program_captures *self, uint64_t correlation)
 }
 
 void program_captures_answer(program_captures *self, const pd_activity *row) {
-  captured_launch *launch = is_call(row) ? NULL : find(self, row->correlation);
+  captured_launch *launch = pd_activity_is_call(row) ? NULL : find(self, row->correlation);
   if (launch) launch->has_run = true;
 }
 

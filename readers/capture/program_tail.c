@@ -8,23 +8,15 @@
 /* Launches further ahead of their device than this are not waited for: the device has room for 1024 of them. */
 #define AHEAD_NS INT64_C(2000000000)
 
-static bool is_call(const pd_activity *row) {
-  return row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
-}
-
-static bool is_work(const pd_activity *row) {
-  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
-}
-
 pd_status program_tail_add(program_tail *self, const pd_activity *row) {
   if (row->end > self->last_ns) self->last_ns = row->end;
   if (self->whole_until_ns == INT64_MAX || row->start < self->whole_until_ns - AHEAD_NS) return PD_OK;
-  if (is_call(row)) {
+  if (pd_activity_is_call(row)) {
     const bool is_launch =
         row->u.api.result == 0 && (row->u.api.api == PD_API_LAUNCH || row->u.api.api == PD_API_GRAPH_LAUNCH);
     if (!PD_ARRAY_FIT(self->calls, self->call_room, self->call_count + 1)) return PD_NO_MEMORY;
     self->calls[self->call_count++] = (tail_call){row->correlation, row->start, is_launch};
-  } else if (is_work(row)) {
+  } else if (pd_activity_is_work(row)) {
     if (!PD_ARRAY_FIT(self->works, self->work_room, self->work_count + 1)) return PD_NO_MEMORY;
     self->works[self->work_count++] = row->correlation;
   }
@@ -55,7 +47,7 @@ void program_tail_cut(program_tail *self) {
 
 bool program_tail_has(const program_tail *self, const pd_activity *row) {
   if (row->start < self->cut_ns) return true;
-  if (!is_work(row) || !self->call_count) return false;
+  if (!pd_activity_is_work(row) || !self->call_count) return false;
   const tail_call key = {.correlation = row->correlation};
   const tail_call *call = bsearch(&key, self->calls, self->call_count, sizeof *self->calls, by_correlation);
   return call && call->start_ns < self->cut_ns;

@@ -102,6 +102,15 @@ typedef struct pd_activity {
   } u;
 } pd_activity;
 
+/* A call on a host thread; else the device's. */
+static inline bool pd_activity_is_call(const pd_activity *row) {
+  return row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
+}
+/* A kernel, a copy or a set. */
+static inline bool pd_activity_is_work(const pd_activity *row) {
+  return row->kind == PD_ACTIVITY_KERNEL || row->kind == PD_ACTIVITY_MEMCPY || row->kind == PD_ACTIVITY_MEMSET;
+}
+
 /* A device record may begin this much before its call, since the two clocks disagree: the trace moves it after the
  * call. A record that begins even earlier is implausible, and left out. CUPTI's map of the two clocks was off by up to
  * 11.5 us on H200s; this is some four times that. */

@@ -70,8 +70,7 @@ void record_host_calls(record_host *self, const pd_activity *rows, uint32_t coun
   uint32_t last = 0;
   for (uint32_t i = 0; i < count; i++) {
     const pd_activity *row = &rows[i];
-    const bool is_call = row->kind == PD_ACTIVITY_RUNTIME || row->kind == PD_ACTIVITY_DRIVER;
-    if (!is_call || row->u.api.api < PD_API_LAUNCH || row->u.api.api > PD_API_GRAPH_LAUNCH) continue;
+    if (!pd_activity_is_call(row) || row->u.api.api < PD_API_LAUNCH || row->u.api.api > PD_API_GRAPH_LAUNCH) continue;
     if (row->thread && row->thread != last) watch_thread(self, row->thread);
     last = row->thread;
   }
