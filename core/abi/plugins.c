@@ -34,7 +34,7 @@ struct plugins {
 };
 
 static pd_status no_memory(error *err) {
-  (void)error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  (void)error_no_memory(err);
   return PD_NO_MEMORY;
 }
 

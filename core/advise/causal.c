@@ -76,7 +76,7 @@ const args_command causal_command = {
 
 static int report(const causal_options *options, const causal_report *of, error *err) {
   const bool ok = options->format == ARGS_JSON ? causal_report_json(of) : causal_report_text(of);
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   return ok ? CODE_DONE : err->exit_code;
 }
 

@@ -33,7 +33,7 @@ static int load(const cli_args *args, config **out, error *err) {
   config_input input = args->input;
   config_assignment *all = calloc(input.assignment_count + 1u, sizeof *all);
   if (!all) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return CODE_INTERNAL;
   }
   if (input.assignment_count) memcpy(all, input.assignments, input.assignment_count * sizeof *all);
@@ -191,7 +191,7 @@ int causal_parts_measure(const cli_args *args, const causal_rules *rules, causal
   if (code == CODE_DONE) {
     self.slow = delays_open();
     code = self.slow ? measure(&self, err) : CODE_INTERNAL;
-    if (!self.slow) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    if (!self.slow) error_no_memory(err);
   }
   bench_close(self.bench);
   delays_close(self.slow);

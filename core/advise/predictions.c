@@ -166,7 +166,7 @@ bool predictions_record(const cli_args *args, const char *set, const char *folde
   if (!ok || !window_file_read(path, &window, err)) return false;
   ok = judge(&window, out);
   window_file_close(&window);
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   return ok;
 }
 

@@ -195,7 +195,7 @@ static bool report(tuner *self, error *err) {
   if (self->options->format != ARGS_JSON)
     tune_report_text(&of);
   else if (!tune_report_json(&of))
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   return !err->count;
 }
 

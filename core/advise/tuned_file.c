@@ -2,6 +2,7 @@
 #include "tuned_file.h"
 
 #include "config/assignments.h"
+#include "config/config_variant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +41,12 @@ static const tune_step *tuned_by(const tune_path *of, const pd_setting *at) {
   return found;
 }
 
-static bool is_users(const pd_setting *at) {
-  return at->value && strcmp(at->origin, "default") != 0 && strncmp(at->origin, "preset of ", 10) != 0;
-}
-
 static bool print(const config *settings, const tune_path *of, FILE *out) {
   const char *section = "";
   fprintf(out, "; Written by pdhost tune.\n");
   for (uint64_t i = 0; i < settings->setting_count; i++) {
     const pd_setting *at = &settings->settings[i];
-    if (!is_users(at)) continue;
+    if (!config_set_by_user(at)) continue;
     if (strcmp(section, at->section) != 0) fprintf(out, "\n[%s]\n", at->section);
     section = at->section;
     const tune_step *by = tuned_by(of, at);
@@ -75,7 +72,7 @@ static config *load(const cli_args *args, const tune_path *of, error *err) {
     input.assignment_count += more.count;
     (void)config_load(&input, &settings, err);
   } else {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   }
   free(all);
   assignments_free(&more);

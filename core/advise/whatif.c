@@ -75,7 +75,7 @@ static int report(const whatif_options *options, const whatif_report *of, error 
   if (options->format != ARGS_JSON)
     whatif_report_text(of);
   else if (!whatif_report_json(of))
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   return err->count ? err->exit_code : CODE_DONE;
 }
 

@@ -42,6 +42,8 @@ pd_status error_set(error *self, pd_status status, int code, const char *format,
   return status;
 }
 
+pd_status error_no_memory(error *self) { return error_set(self, PD_NO_MEMORY, FAULT_MEMORY, "out of memory"); }
+
 pd_status error_add(error *self, pd_status status, int code, const char *format, ...) {
   if (!self) return status;
   va_list args;

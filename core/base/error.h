@@ -34,6 +34,8 @@ void error_clear(error *self);
  * `self` may be NULL.
  */
 pd_status error_set(error *self, pd_status status, int code, const char *format, ...) PD_PRINTF(4, 5);
+/* The same with "out of memory". Returns PD_NO_MEMORY. */
+pd_status error_no_memory(error *self);
 /* Adds one line; status and code stay those of the first. */
 pd_status error_add(error *self, pd_status status, int code, const char *format, ...) PD_PRINTF(4, 5);
 /* Puts "prefix: " before every line. Returns the status. */

@@ -52,7 +52,7 @@ static int with_config(const cli_args *args, error *err) {
 static pd_status with_plugins(const cli_args *args, error *err) {
   plugins_warn_of_missing(args->plugin_path, "command line");
   plugins *all = plugins_open(args->plugin_path);
-  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!all) return error_no_memory(err);
   const pd_status status = args->command == CLI_LIST ? list_print(all, args->topic, args->json, err)
                                                      : help_plugin(all, args->kind, args->topic, args->json, err);
   plugins_close(all);

@@ -132,15 +132,13 @@ static json_t *json_of(const listed *self) {
   return NULL;
 }
 
-static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory"); }
-
 /* Prints them, or adds them to `rows` where that is not NULL. */
 static pd_status tell_kind(const plugins *from, pd_kind kind, json_t *rows, error *err) {
   static listed each; /* large; the main thread's alone */
   plugin_file *files;
   uint32_t count;
   bool whole = true;
-  if (plugins_scan(from, kind, &files, &count) != PD_OK) return no_memory(err);
+  if (plugins_scan(from, kind, &files, &count) != PD_OK) return error_no_memory(err);
   for (uint32_t i = 0; i < count; i++) {
     examine(&files[i], &each);
     if (rows)
@@ -155,7 +153,7 @@ static pd_status tell_kind(const plugins *from, pd_kind kind, json_t *rows, erro
     printf("\n");
   }
   plugins_scan_free(files, count);
-  return whole ? PD_OK : no_memory(err);
+  return whole ? PD_OK : error_no_memory(err);
 }
 
 static const char *const titles[] = {"scenarios", "sinks", "devices", "readers", "communicators", "causes", "metrics"};
@@ -163,16 +161,16 @@ enum { TITLE_COUNT = sizeof titles / sizeof titles[0], CAUSES = 5, METRICS = 6 }
 
 static pd_status print_json(const plugins *from, const char *what, error *err) {
   json_t *object = json_object();
-  pd_status status = object ? PD_OK : no_memory(err);
+  pd_status status = object ? PD_OK : error_no_memory(err);
   for (int i = 0; i < TITLE_COUNT && status == PD_OK; i++) {
     if (what && strcmp(what, titles[i]) != 0) continue;
     json_t *rows = i == CAUSES ? explain_json_causes() : i == METRICS ? explain_json_metrics() : json_array();
     if (!json_text_add(object, titles[i], rows))
-      status = no_memory(err);
+      status = error_no_memory(err);
     else if (i < CAUSES)
       status = tell_kind(from, (pd_kind)(i + 1), rows, err);
   }
-  if (status == PD_OK) return json_text_write(object, 2, JSON_TEXT_ROUNDED, stdout) ? PD_OK : no_memory(err);
+  if (status == PD_OK) return json_text_write(object, 2, JSON_TEXT_ROUNDED, stdout) ? PD_OK : error_no_memory(err);
   json_decref(object);
   return status;
 }

@@ -85,7 +85,7 @@ static config *load_settings(const config *readers, const char *path, const conf
   if (all)
     (void)config_load(&input, &loaded, err);
   else
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   free(all);
   free(old);
   return loaded;
@@ -122,7 +122,7 @@ static config *load_readers(const config_input *given, error *err) {
   if (all)
     (void)config_load(&input, &loaded, err);
   else
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   free(all);
   return loaded;
 }

@@ -64,7 +64,7 @@ static int with_page(const cli_args *args, const report_options *options, const 
   const uint32_t given = args->input.assignment_count;
   config_assignment *all = calloc((size_t)given + 2, sizeof *all);
   if (!all) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return CODE_INTERNAL;
   }
   all[0] = (config_assignment){"run", "sinks", "html", "report"};

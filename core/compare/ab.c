@@ -112,7 +112,7 @@ static int write_page(const ab_options *options, const ab_sides *sides, error *e
     const compare_report of = {.from = &from, .pairs = &pairs};
     status = compare_page_write(&of, options->page, err);
   } else {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   }
   sample_pairs_free(&pairs);
   samples_free(&from);
@@ -137,7 +137,7 @@ static int report(const ab_options *options, ab_sides *sides, const ab_result *g
                   .verdict = comparison_paired(&got->of, options->margin),
                   .partial = partial};
   if (ab_sides_measured(sides, got, partial) != PD_OK) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return CODE_INTERNAL;
   }
   const bool taken = options->output && strcmp(options->output, "-") == 0;

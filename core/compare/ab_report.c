@@ -15,7 +15,7 @@
 #define AB_FORMAT "pdhost.ab/1"
 
 static bool no_memory(error *err) {
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 

@@ -42,7 +42,7 @@ static bool load(ab_sides *self, int side, const cli_args *args, const assignmen
   config_input input = args->input;
   config_assignment *all = calloc(input.assignment_count + own->count + 1u, sizeof *all);
   if (!all) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   if (input.assignment_count) memcpy(all, input.assignments, input.assignment_count * sizeof *all);

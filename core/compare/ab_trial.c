@@ -73,7 +73,7 @@ static bool measure(ab_sides *sides, double margin, double until_s, ab_trial *ou
       (status == PD_OK || status == PD_STOP) && !ab_sides_failure(sides)[0] && sides->code == CODE_DONE && got.rounds;
   if (is_whole) ok = take_result(&got, margin, out);
   ab_free(&got);
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   if (ok && !is_whole) snprintf(out->why, sizeof out->why, "%s", ab_sides_failure(sides));
   return ok;
 }

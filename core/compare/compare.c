@@ -233,7 +233,7 @@ static int compare_files(const compare_options *options, error *err) {
     if (written == PD_OK && ok && options->junit) written = compare_junit_write(&of, "compare", options->junit, err);
     code = options->gate && written == PD_OK ? gate_code(&pairs, err) : CODE_DONE;
   }
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   sample_pairs_free(&pairs);
   grids_free(&tables);
   samples_free(&from);
@@ -258,7 +258,7 @@ static int compare_main(int argc, char **argv) {
   if (room)
     parse(&options, argc, argv, &err);
   else
-    error_set(&err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(&err);
   int code = err.count ? err.exit_code : CODE_DONE;
   if (!err.count && options.help)
     args_print_help(&compare_command);

@@ -31,7 +31,7 @@ static void fill_alone(junit_case *self, const compare_report *of, const sample 
 pd_status compare_junit_write(const compare_report *self, const char *suite, const char *path, error *err) {
   const uint32_t pairs = self->pairs->count, count = pairs + self->pairs->alone_count;
   junit_case *cases = calloc(count + 1u, sizeof *cases);
-  if (!cases) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!cases) return error_no_memory(err);
   for (uint32_t i = 0; i < pairs; i++) fill_pair(&cases[i], self, &self->pairs->all[i]);
   for (uint32_t i = pairs; i < count; i++) fill_alone(&cases[i], self, self->pairs->alone[i - pairs]);
   const pd_status status = junit_write(path, suite, cases, count, err);

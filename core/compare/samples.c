@@ -39,7 +39,7 @@ static bool same_task(const pd_measurement *a, const pd_measurement *b) {
 }
 
 static bool no_memory(error *err) {
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 

@@ -219,7 +219,7 @@ pd_status args_parse(args_set *sets, uint32_t set_count, args_word word, void *w
   parser p = {.sets = sets, .set_count = set_count, .where = where, .err = err, .argc = argc, .argv = argv};
   if (!set_up(&p)) {
     tear_down(&p);
-    return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return error_no_memory(err);
   }
   bool goes_on = true;
   optind = 0; /* getopt begins anew */

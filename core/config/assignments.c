@@ -6,7 +6,7 @@
 #include <string.h>
 
 static bool no_memory(error *err) {
-  error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 

@@ -49,7 +49,7 @@ static pd_status gather(cli_builder *b, const char *name, error *err) {
   if (self->plugin_path) b->named[b->named_count++] = cli_rows_assign("run", "plugin_path", self->plugin_path);
   const uint32_t before = meant.scenario ? 1 : 0;
   config_assignment *all = text_pool_alloc(&self->memory, (before + b->option_count + b->named_count) * sizeof *all);
-  if (!all || b->failed) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!all || b->failed) return error_no_memory(err);
   if (before) all[0] = cli_rows_assign("run", "scenario", meant.scenario);
   if (b->option_count) memcpy(all + before, b->options, b->option_count * sizeof *all);
   if (b->named_count) memcpy(all + before + b->option_count, b->named, b->named_count * sizeof *all);
@@ -78,7 +78,7 @@ static pd_status find_page(cli_args *self, const char *name, error *err) {
 pd_status cli_args_parse(cli_args *self, const cli_own *own, int argc, char **argv, error *err) {
   *self = (cli_args){.empty = argc < 2};
   cli_builder b = {.args = self};
-  if (!make_room(&b, argc, argv)) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!make_room(&b, argc, argv)) return error_no_memory(err);
   args_set sets[2] = {{.rows = own ? own->rows : NULL, .count = own ? own->count : 0, .user = own ? own->user : NULL},
                       {.user = &b}};
   sets[1].rows = cli_args_options(&sets[1].count);

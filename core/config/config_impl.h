@@ -28,7 +28,7 @@ struct config_impl {
 
 /* Fills `err`; returns PD_NO_MEMORY. */
 static inline pd_status config_no_memory(error *err) {
-  (void)error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory");
+  (void)error_no_memory(err);
   return PD_NO_MEMORY;
 }
 

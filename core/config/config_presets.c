@@ -64,7 +64,7 @@ static pd_status apply_of_device(config *self, error *err) {
   char of_both[160];
   snprintf(of_both, sizeof of_both, "preset of %s for device %s", scenario->table->name, name);
   const preset_source by_scenario = {scenario, text_pool_text(memory, of_both), "scenario"};
-  if (!by_device.origin || !by_scenario.origin) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!by_device.origin || !by_scenario.origin) return error_no_memory(err);
   pd_status status = apply_list(self, &by_device, PD_HAS(pd_device_ops, ops, presets) ? ops->presets : NULL, err);
   const pd_scenario_ops *steps = scenario->table->ops.scenario;
   const pd_device_preset *at = PD_HAS(pd_scenario_ops, steps, device_presets) ? steps->device_presets : NULL;
@@ -77,7 +77,7 @@ pd_status config_presets_apply(config *self, error *err) {
   struct config_impl *impl = self->impl;
   const plugin *scenario = self->scenario.plugin;
   const preset_source source = {scenario, text_pool_join(&impl->memory, "preset of ", scenario->table->name, ""), NULL};
-  if (!source.origin) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!source.origin) return error_no_memory(err);
   for (uint32_t i = 0; i < CORE_SECTION_COUNT; i++) reset_section(&impl->core[i]);
   reset_section(&impl->scenario);
   if (impl->device_open) reset_section(&impl->device);

@@ -154,7 +154,7 @@ pd_status section_store(config_section *self, text_pool *memory, const char *sce
     }
     option_value value = at->value;
     if (row->type == PD_PATH) value.text = replace_scenario(memory, value.text, scenario);
-    if (row->type == PD_PATH && !value.text) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    if (row->type == PD_PATH && !value.text) return error_no_memory(err);
     option_store(row, &value, self->options);
   }
   return status;

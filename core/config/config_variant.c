@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_users(const pd_setting *at) {
+bool config_set_by_user(const pd_setting *at) {
   return at->value && strcmp(at->origin, "default") != 0 && strncmp(at->origin, "preset of ", 10) != 0;
 }
 
@@ -12,10 +12,10 @@ pd_status config_variant(const config *from, const config_assignment *more, uint
   config_assignment *all = calloc(from->setting_count + count + 1, sizeof *all);
   uint32_t used = 0;
   *out = NULL;
-  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!all) return error_no_memory(err);
   for (uint64_t i = 0; i < from->setting_count; i++) {
     const pd_setting *at = &from->settings[i];
-    if (is_users(at)) all[used++] = (config_assignment){at->section, at->key, at->value, at->origin};
+    if (config_set_by_user(at)) all[used++] = (config_assignment){at->section, at->key, at->value, at->origin};
   }
   if (from->device_auto) /* it was decided once */
     all[used++] = (config_assignment){"run", "device", from->device.plugin->table->name, "default"};

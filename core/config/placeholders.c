@@ -35,11 +35,11 @@ pd_status placeholders_fill(text_pool *memory, const char **text, placeholders_v
     char *between = text_pool_alloc(memory, (size_t)(mark - rest) + 1);
     if (between) memcpy(between, rest, (size_t)(mark - rest));
     done = between ? text_pool_join(memory, done, between, filled) : NULL;
-    if (!done) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    if (!done) return error_no_memory(err);
     rest = end;
   }
   done = text_pool_join(memory, done, rest, "");
-  if (!done) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!done) return error_no_memory(err);
   *text = done;
   return PD_OK;
 }

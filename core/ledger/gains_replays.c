@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
-  const timeline_record *records = rows;
-  return records[a].start_ns > records[b].start_ns;
-}
-
 /* In one array, by start: a replay asks for them all. */
 static bool take_spans(gains_replays *self, const timeline *of, const program *made) {
   const size_t room = (size_t)of->record_count + 1;
@@ -17,7 +12,7 @@ static bool take_spans(gains_replays *self, const timeline *of, const program *m
   self->spans = malloc(room * sizeof *self->spans);
   const bool ok = order && scratch && self->spans;
   for (uint32_t i = 0; ok && i < of->record_count; i++) order[i] = i;
-  if (ok) sort_runs(order, scratch, of->record_count, starts_after, of->records);
+  if (ok) sort_runs(order, scratch, of->record_count, timeline_starts_after, of->records);
   for (uint32_t i = 0; ok && i < of->record_count; i++) {
     const timeline_record *record = &of->records[order[i]];
     const replay_record *replayed = &made->records[order[i]];

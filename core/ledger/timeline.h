@@ -163,6 +163,8 @@ bool timeline_fill(timeline *self);
 
 /* Where the steps were observed to begin and end, as replay_steps has it: step_count + 1 times. */
 void timeline_observed(const timeline *of, int64_t *bounds);
+/* For sort_runs over a timeline's records: by start. */
+bool timeline_starts_after(const void *rows, uint32_t a, uint32_t b);
 /* Share of [from, to) in which the judged device is busy. false on no memory. */
 bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share);
 /* Where the recorder's cost lies, in all steps. */

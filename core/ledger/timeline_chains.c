@@ -16,7 +16,7 @@
 /* Two records that touch lie beside nothing. */
 #define TOUCH_NS 1000
 
-static bool starts_after(const void *rows, uint32_t a, uint32_t b) {
+bool timeline_starts_after(const void *rows, uint32_t a, uint32_t b) {
   const timeline_record *records = rows;
   return records[a].start_ns > records[b].start_ns;
 }
@@ -30,7 +30,7 @@ static bool *find_lone(const timeline *self) {
   int64_t end = INT64_MIN + TOUCH_NS;
   if (order && scratch && lone) {
     for (uint32_t i = 0; i < count; i++) order[i] = i;
-    sort_runs(order, scratch, count, starts_after, self->records);
+    sort_runs(order, scratch, count, timeline_starts_after, self->records);
     for (uint32_t i = 0; i < count; i++) {
       const timeline_record *record = &self->records[order[i]];
       const int64_t next = i + 1 < count ? self->records[order[i + 1]].start_ns : record->end_ns;

@@ -72,7 +72,7 @@ pd_status html_page_close(html_page *self, bool whole, error *err) {
     fprintf(stderr, "pdhost: wrote %s\n", self->path);
     return PD_OK;
   }
-  if (!whole) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!whole) return error_no_memory(err);
   return error_set(err, PD_IO, CODE_OUTPUT, "%s: cannot be written: %s", self->path, strerror(errno));
 }
 

@@ -281,7 +281,7 @@ static corpus *read_from(const char *path, const char *text, size_t bytes, error
   corpus *self = calloc(1, sizeof *self);
   if (self) self->cells = calloc(CORPUS_CELLS, sizeof *self->cells);
   if (!self || !self->cells) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     corpus_free(self);
     return NULL;
   }

@@ -199,6 +199,6 @@ bool score_judge(score *self, error *err) {
     error_set(err, PD_INVALID, CODE_CONFIG, "score: %s: verdicts of more than %d names; leave causes out of the corpus",
               self->causes.left_over, FIGURES_CAUSES);
   else if (!ok)
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   return ok;
 }

@@ -124,7 +124,7 @@ static int score_corpus(const cell_runner *runner, error *err) {
     made->judged = calloc(all->cell_count, sizeof *made->judged);
     ok = made->judged != NULL;
   }
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   bool gathers = false;
   ok = ok && run_all(runner, readings, fixes, &gathers, err);
   ok = ok && (!gathers || score_judge(made, err));

@@ -93,7 +93,7 @@ static bool take_choices(distribution *self, char *parts, error *err) {
   const char **values = self->values = calloc(most, sizeof *self->values);
   self->weights = calloc(most, sizeof *self->weights);
   if (!values || !self->weights) {
-    error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   for (char *value = next_part(&parts); value; value = next_part(&parts)) {
@@ -163,7 +163,7 @@ bool distribution_parse(const char *text, distribution *out, error *err) {
   char *call = NULL;
   *out = (distribution){.memory = malloc(2 * bytes)};
   if (!out->memory) {
-    error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   memcpy(out->memory, text, bytes);

@@ -11,7 +11,7 @@
 enum { TRIES = 1000 };
 
 static bool no_memory(error *err) {
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 

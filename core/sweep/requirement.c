@@ -55,7 +55,7 @@ static bool take_sides(requirement *self, char *left, error *err) {
 bool requirement_parse(const char *text, requirement *out, error *err) {
   *out = (requirement){.text = text, .memory = strdup(text)};
   if (!out->memory) {
-    error_add(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   const bool ok = take_sides(out, out->memory, err);

@@ -196,7 +196,7 @@ static int report(const sweep_options *options, const sweep_findings *found, err
   const pd_measurement **cells = calloc(plan->cell_count, sizeof(void *));
   samples from;
   if (!cells) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return CODE_INTERNAL;
   }
   for (uint32_t i = 0; i < plan->cell_count; i++)
@@ -235,7 +235,7 @@ static bool run_dealt(const sweep_options *options, sweep_findings *found, bool 
 static int sweep(const sweep_options *options, error *err) {
   sweep_findings found = {.places = calloc(options->plan.cell_count, sizeof *found.places)};
   if (!found.places) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return CODE_INTERNAL;
   }
   signals_install(NULL, NULL);

@@ -120,6 +120,6 @@ bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, run_time time, bool 
   out->no_device = out->code == CODE_DEVICE && !written;
   if (runs) read_ended(plan, cell, time, written, row, out);
   if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }

@@ -81,7 +81,7 @@ static void tell_failure(const sweep_plan *plan, uint32_t cell, const sweep_outc
 static bool keep_row(sweep_findings *found, uint32_t cell, pd_measurement *row, error *err) {
   found->places[cell] = found->rows.count;
   if (measurements_add(&found->rows, row) == PD_OK) return true;
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 

@@ -12,6 +12,10 @@ const sample *sweep_found_at(const sweep_found *self, uint32_t cell) {
   return NULL;
 }
 
+const char *sweep_found_name(const sweep_found *self, uint32_t cell, char *name, size_t room) {
+  return sweep_plan_name(self->plan, cell, 0, sweep_plan_key_count(self->plan), name, room);
+}
+
 sweep_extremes sweep_found_extremes(const sweep_found *self) {
   sweep_extremes found = {self->plan->cell_count, self->plan->cell_count};
   double least = INFINITY, most = -1;

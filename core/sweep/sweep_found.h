@@ -14,6 +14,8 @@ typedef struct sweep_found {
 
 /* The sample of a cell; NULL: not measured. */
 const sample *sweep_found_at(const sweep_found *self, uint32_t cell);
+/* Its keys and values; returns `name`. */
+const char *sweep_found_name(const sweep_found *self, uint32_t cell, char *name, size_t room);
 
 typedef struct sweep_extremes {
   uint32_t best, worst; /* cells; cell_count: none was measured */

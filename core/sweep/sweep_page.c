@@ -11,10 +11,6 @@
 
 enum { NAME_BYTES = 4096 };
 
-static const char *name_of(const sweep_found *self, uint32_t cell, char name[NAME_BYTES]) {
-  return sweep_plan_name(self->plan, cell, 0, sweep_plan_key_count(self->plan), name, NAME_BYTES);
-}
-
 static const char *time_of(double seconds, const sample *of, char text[64]) {
   const time_unit unit = statistics_unit(seconds);
   snprintf(text, 64, "%.4g %s", statistics_trim(seconds / unit.s, of->shown), unit.symbol);
@@ -52,7 +48,7 @@ static void write_table(html_page *page, const sweep_found *self, const sweep_st
                   "Cell|Median|25 %|75 %|Blocks|Against the best|Median and quartiles");
   for (uint32_t i = 0; i < self->plan->cell_count; i++) {
     const sample *of = sweep_found_at(self, i);
-    html_page_row(page, name_of(self, i, name));
+    html_page_row(page, sweep_found_name(self, i, name, sizeof name));
     if (of)
       write_row(page, of, i == best ? "the best" : standing_text(standings[i]), most_s);
     else
@@ -106,7 +102,7 @@ static void write_verdict(html_page *page, const sweep_found *self, uint32_t oth
   const sweep_extremes at = sweep_found_extremes(self);
   const sample *best = sweep_found_at(self, at.best), *worst = sweep_found_at(self, at.worst);
   snprintf(sentence, sizeof sentence, "%s: %s: %s (%s)", others ? "Best, but not for certain" : "Best",
-           name_of(self, at.best, name), time_of(best->figures.median, best, text), self->of);
+           sweep_found_name(self, at.best, name, sizeof name), time_of(best->figures.median, best, text), self->of);
   html_page_verdict(page, others ? "unknown" : "fine", sentence);
   if (others)
     html_page_markup(page, "<p>%u other cell%s not surely slower: the table below names %s.</p>\n", others,
@@ -114,7 +110,7 @@ static void write_verdict(html_page *page, const sweep_found *self, uint32_t oth
   html_page_markup(page, "<p>The slowest cell takes ");
   html_page_text(page, time_of(worst->figures.median, worst, text));
   html_page_markup(page, ": ");
-  html_page_text(page, name_of(self, at.worst, name));
+  html_page_text(page, sweep_found_name(self, at.worst, name, sizeof name));
   html_page_markup(page, ".</p>\n");
   html_page_end_card(page);
 }

@@ -177,7 +177,7 @@ static bool check_words(const sweep_plan *self, uint64_t timings, error *err) {
   cli_args args;
   char **words = calloc(self->base_count + 2u, sizeof *words);
   if (!words) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   static char sweep[] = "sweep";
@@ -202,7 +202,7 @@ static bool load_cell(const sweep_plan *self, uint32_t cell, config **out, error
   sweep_plan_command(self, cell, &command);
   if (command.failed) {
     saved_run_clear(&command);
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   bool ok = cli_args_parse(&args, NULL, (int)command.count, command.words, err) == PD_OK;

@@ -22,12 +22,8 @@
 enum { NAME_BYTES = 4096, TIES_NAMED = 4 };
 
 static bool no_memory(error *err) {
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
-}
-
-static const char *whole_name(const sweep_found *self, uint32_t cell, char text[NAME_BYTES]) {
-  return sweep_plan_name(self->plan, cell, 0, sweep_plan_key_count(self->plan), text, NAME_BYTES);
 }
 
 /* ---- the best ---- */
@@ -39,7 +35,7 @@ static void print_standing(const sweep_found *self, const sweep_standing *all, s
   uint32_t count = 0;
   for (uint32_t i = 0; i < self->plan->cell_count; i++) {
     if (all[i] != wanted || count++ >= TIES_NAMED) continue;
-    printf("%*s %s\n", (int)strlen(heading), count == 1 ? heading : "", whole_name(self, i, name));
+    printf("%*s %s\n", (int)strlen(heading), count == 1 ? heading : "", sweep_found_name(self, i, name, sizeof name));
   }
   if (count > TIES_NAMED) printf("%*s and %u more\n", (int)strlen(heading), "", count - TIES_NAMED);
 }
@@ -84,7 +80,7 @@ static bool print_best(const sweep_found *self, error *err) {
   const sweep_extremes at = sweep_found_extremes(self);
   const sample *best = sweep_found_at(self, at.best), *worst = sweep_found_at(self, at.worst);
   const time_unit unit = statistics_unit(best->figures.median);
-  printf("\nBest: %s: %.4g %s, %.2g of the slowest (%s)\n", whole_name(self, at.best, name),
+  printf("\nBest: %s: %.4g %s, %.2g of the slowest (%s)\n", sweep_found_name(self, at.best, name, sizeof name),
          statistics_trim(best->figures.median / unit.s, best->shown), unit.symbol,
          worst->figures.median > 0 ? best->figures.median / worst->figures.median : 1, self->of);
   return print_ties(self, at.best, err);

@@ -6,9 +6,6 @@
 
 #include <pdhost/quantity.h>
 
-#include <math.h>
-#include <string.h>
-
 /* What takes a smaller part of the steps is not worth a word, nor are more reasons than these. */
 #define SAID_SHARE 0.01
 enum { REASONS_SAID = 3 };
@@ -19,12 +16,6 @@ enum { REASONS_SAID = 3 };
 /* Samples of the program's code that one place has, at least, in number and part, to be named. */
 enum { PLACE_SAMPLES = 5 };
 #define PLACE_SHARE 0.3
-
-static const char *time_text(const table_work *work, double ns) {
-  char text[32];
-  pd_text_time(text, sizeof text, ns);
-  return arena_text(work->arena, text, strlen(text));
-}
 
 /* ", its Python code most often at train.py:42 (83 % of 120 samples)". */
 static const char *place_words(const table_work *work, const idle_reasons *of) {
@@ -43,7 +34,7 @@ static const char *reasons_words(const table_work *work, const idle_reasons *of)
     if ((double)of->rows[i].idle_ns < SAID_SHARE * (double)work->facts->steps_ns) break;
     idle_reason_words(work->facts, &of->rows[i], words, sizeof words);
     text = arena_format(work->arena, "%s%s%s for %s a step", text, text[0] ? ", " : "", words,
-                        time_text(work, (double)of->rows[i].idle_ns / (double)work->facts->step_count));
+                        table_time_text(work->arena, (double)of->rows[i].idle_ns / (double)work->facts->step_count));
   }
   return text;
 }

@@ -1,6 +1,8 @@
 /* See table_build.h. */
 #include "table_build.h"
 
+#include <pdhost/quantity.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -131,3 +133,9 @@ void table_digits(table_build *build, metric_id id, uint32_t digits) {
 }
 
 const pd_table *table_done(table_build *build) { return build->arena->failed ? NULL : build->table; }
+
+const char *table_time_text(arena *memory, double ns) {
+  char text[32];
+  pd_text_time(text, sizeof text, ns);
+  return arena_text(memory, text, strlen(text));
+}

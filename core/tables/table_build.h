@@ -47,6 +47,8 @@ void table_percent(table_build *build, metric_id id, int64_t part, int64_t whole
 void table_digits(table_build *build, metric_id id, uint32_t digits);
 /* The same in an earlier row. */
 void table_digits_at(table_build *build, uint64_t row, metric_id id, uint32_t digits);
+/* "15.7 ms", for a sentence of a table. */
+const char *table_time_text(arena *memory, double ns);
 /* NULL on no memory. */
 const pd_table *table_done(table_build *build);
 

@@ -24,14 +24,8 @@ static int64_t total(const table_work *work, uint32_t owner) {
   return sum;
 }
 
-/* "15.7 ms" of each of the steps. */
-static const char *time_text(const table_work *work, double ns) {
-  char text[32];
-  pd_text_time(text, sizeof text, ns);
-  return arena_text(work->arena, text, strlen(text));
-}
 static const char *owned(const table_work *work, uint32_t owner) {
-  return time_text(work, (double)total(work, owner) / (double)work->facts->step_count);
+  return table_time_text(work->arena, (double)total(work, owner) / (double)work->facts->step_count);
 }
 
 /* "574", "1.25". */
@@ -118,7 +112,7 @@ static const char *as_graph(const table_work *work, uint32_t cause) {
   const gains_cause *of = &work->gains->causes[cause];
   if (!work->is_cuda || 100 * (of->gain - of->captured) < SAID_PERCENT) return "";
   return arena_format(work->arena, "; as one CUDA graph of the same kernels %s",
-                      time_text(work, work->gains->step_ns * (1 - of->captured)));
+                      table_time_text(work->arena, work->gains->step_ns * (1 - of->captured)));
 }
 
 /* What the figures leave out, or that it is not known. */
@@ -126,7 +120,7 @@ static const char *recording_adds(const table_work *work) {
   const gains *of = work->gains;
   const double more = of->recorded_ns - of->step_ns;
   if (more >= of->recorded_ns * SAID_PERCENT / 100)
-    return arena_format(work->arena, "; recording adds %s a step%s, left out here", time_text(work, more),
+    return arena_format(work->arena, "; recording adds %s a step%s, left out here", table_time_text(work->arena, more),
                         of->cost_known ? "" : " by its usual cost");
   return "";
 }
@@ -155,7 +149,7 @@ static const char *besides(const table_work *work) {
   if (of->beside == VERDICT_COUNT) return "";
   return arena_format(work->arena,
                       "; no operations were recorded: of what counts as launching, %s a step may belong to %s",
-                      time_text(work, of->beside_ns), verdict_named_gain(work->arena, of, of->beside));
+                      table_time_text(work->arena, of->beside_ns), verdict_named_gain(work->arena, of, of->beside));
 }
 
 uint32_t verdict_rival(const gains *of, uint32_t cause) {
@@ -216,15 +210,17 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
                    closeness(work, cause), nearness(work), besides(work), instead(work, cause));
   if (cause == VERDICT_none)
     return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
-                        time_text(work, of->step_ns), time_text(work, of->busy * of->recorded_ns), rest);
+                        table_time_text(work->arena, of->step_ns),
+                        table_time_text(work->arena, of->busy * of->recorded_ns), rest);
   if (cause == VERDICT_profiler)
-    return arena_format(work->arena, "a step takes %s, without the recorder %s", time_text(work, of->recorded_ns),
-                        time_text(work, of->step_ns));
-  const char *figures =
-      arena_format(work->arena, "a step takes %s, without it %s (%s to %s); the device is busy for %s of it",
-                   time_text(work, of->step_ns), time_text(work, of->step_ns * (1 - one->gain)),
-                   time_text(work, of->step_ns * (1 - one->high)), time_text(work, of->step_ns * (1 - one->low)),
-                   time_text(work, of->busy * of->recorded_ns));
+    return arena_format(work->arena, "a step takes %s, without the recorder %s",
+                        table_time_text(work->arena, of->recorded_ns), table_time_text(work->arena, of->step_ns));
+  const char *figures = arena_format(
+      work->arena, "a step takes %s, without it %s (%s to %s); the device is busy for %s of it",
+      table_time_text(work->arena, of->step_ns), table_time_text(work->arena, of->step_ns * (1 - one->gain)),
+      table_time_text(work->arena, of->step_ns * (1 - one->high)),
+      table_time_text(work->arena, of->step_ns * (1 - one->low)),
+      table_time_text(work->arena, of->busy * of->recorded_ns));
   return arena_format(work->arena, "%s%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
                       passes_say(work, cause), input_says(work, cause), cause == of->cause ? where(work) : "", rest);
 }

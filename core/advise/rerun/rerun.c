@@ -145,7 +145,7 @@ static int report(const rerun_options *options, const json_t *then, const json_t
     rerun_report_text(&found);
   const int code = found.differs ? CODE_DIFFERS : CODE_DONE;
   manifest_comparison_close(&found);
-  if (!ok) error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!ok) error_no_memory(err);
   return ok ? code : err->exit_code;
 }
 

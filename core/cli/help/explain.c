@@ -163,7 +163,7 @@ pd_status explain_print(const char *word, error *err) {
   if (fault_page_print(word) || print_cause(word)) return PD_OK;
   uint64_t count = 0;
   const pd_metric *const *all = metrics(&count);
-  if (!all) return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  if (!all) return error_no_memory(err);
   char stem[64], hint[128];
   if (print_exactly(all, count, word)) return PD_OK;
   const char *made_of = words_stem(word, stem, sizeof stem);

@@ -87,7 +87,7 @@ static void print_rows(const pd_option *rows, uint32_t count) {
 
 static pd_status print_json(json_t *value, int depth, error *err) {
   if (json_text_write(value, depth, JSON_TEXT_ROUNDED, stdout)) return PD_OK;
-  return error_set(err, PD_NO_MEMORY, FAULT_MEMORY, "out of memory");
+  return error_no_memory(err);
 }
 
 static pd_status print_key(const char *section, const pd_option *rows, uint32_t count, const char *key, bool json,
@@ -249,7 +249,7 @@ pd_status help_plugin(plugins *from, pd_kind kind, const char *topic, bool json,
   config_section rows;
   if (section_open_plugin(&rows, &memory, section, at->table) != PD_OK) {
     text_pool_free(&memory);
-    return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    return error_no_memory(err);
   }
   pd_status done = PD_OK;
   if (key)

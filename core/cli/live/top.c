@@ -67,7 +67,7 @@ static bool show(const top_run *run, top_device *device, error *err) {
     top_device_print(device, pd_clock_ns(CLOCK_REALTIME), stdout);
     return fflush(stdout) == 0;
   }
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return false;
 }
 
@@ -93,7 +93,7 @@ static int look(const void *user, error *err) {
   top_run run;
   if (!top_find(options->word, &run, err)) return err->exit_code;
   if (!top_device_open(&device))
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
   else if (options->once || !isatty(STDOUT_FILENO))
     (void)show(&run, &device, err);
   else

@@ -129,7 +129,7 @@ static int report(const diff_options *options, const char *page, const diff_side
   difference_close(&of);
   if (written != PD_OK) return err->exit_code;
   if (ok) return code;
-  error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+  error_no_memory(err);
   return CODE_INTERNAL;
 }
 

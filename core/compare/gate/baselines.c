@@ -33,7 +33,7 @@ static char *path_of(const char *folder, const char *name, error *err) {
         "compare: \"%s\" is not the name of a baseline; use up to %d letters, digits, '_', '-' and '.', not '.' first",
         shown, NAME_MOST);
   } else if (asprintf(&path, "%s/%s.json", folder, name) < 0) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     path = NULL;
   }
   return path;

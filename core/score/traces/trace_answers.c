@@ -56,7 +56,7 @@ bool trace_answers_make(const labels *of, const char *folder, trace_answers *out
   config *settings = NULL;
   *out = (trace_answers){.all = calloc((size_t)of->count + 1, sizeof *out->all)};
   if (!out->all) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   if (config_load(&input, &settings, err) != PD_OK) return false;
