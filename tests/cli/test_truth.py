@@ -55,7 +55,7 @@ class Truth(Case):
         for scenario, more, asked in (("host_compute", ["-o", "scenario.inject_us=10000"], 10000),
                                       ("pageable_copy", ["-o", "scenario.inject_us=10000"], 10000),
                                       ("serial_streams", ["-o", "scenario.inject_us=10000"], 10000),
-                                      ("serial_streams", ["-o", "scenario.inject_us=12000", "-o", "scenario.streams=3"],
+                                      ("serial_streams", ["-o", "scenario.inject_us=12000", "-o", "scenario.streams=2"],
                                        12000),
                                       ("dataloader", ["-o", "data.io_sleep_ms=4", "-o", "data.cpu_us=1000"], 20000)):
             with self.subTest(scenario=scenario, more=more):
