@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -80,9 +79,9 @@ void crash_watch(board_crash *out) {
   watched_process = getpid();
   (void)backtrace(frames, 1); /* it loads a library on first use */
   if (sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_DISABLE)) {
-    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    other = (stack_t){.ss_sp = stack, .ss_size = STACK_BYTES};
-    if (stack != MAP_FAILED) (void)sigaltstack(&other, NULL);
+    static _Alignas(64) char stack[STACK_BYTES];
+    other = (stack_t){.ss_sp = stack, .ss_size = sizeof stack};
+    (void)sigaltstack(&other, NULL);
   }
   struct sigaction action, own;
   memset(&action, 0, sizeof action);
@@ -116,10 +115,11 @@ static int tell_names(void *user, int report) {
   (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   if (strings_open(&names) != PD_OK || symbols_open(&of) != PD_OK) return 1;
   for (uint32_t i = 0; i < self->count && told <= CALLERS_TOLD; i++) {
-    const char *address = (const char *)self->frames[i] + (i == 0);
     uint32_t id;
     Dl_info known;
-    if (!self->frames[i] || !dladdr(address - 1, &known)) continue;
+    if (!self->frames[i]) continue;
+    const char *address = (const char *)self->frames[i] + (i == 0);
+    if (!dladdr(address - 1, &known)) continue;
     if (!told && is_of(address, (const void *)(uintptr_t)abort)) continue; /* abort() itself is no news */
     if (symbols_intern(of, names, address, &id) != PD_OK) return 1;
     if (dprintf(report, "%s\n", strings_get(names, id).text) < 0) return 1;
