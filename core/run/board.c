@@ -78,7 +78,7 @@ void board_renew(void) {
 }
 
 void board_tell_capture(const char *path, bool begun) {
-  told_capture told = {.begun = begun};
+  told_capture told = {.begun = begun ? 1 : 0};
   (void)snprintf(told.path, sizeof told.path, "%s", path);
   const size_t bytes = offsetof(told_capture, path) + strlen(told.path) + 1;
   const ssize_t put = told_file >= 0 ? pwrite(told_file, &told, bytes, 0) : 0;

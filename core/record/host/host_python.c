@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,7 +44,9 @@ enum { OWNER_C = 3 };
 enum { INTERPRETERS = 16, THREADS = 1024, DEPTH = 100, OBJECT_BYTES = 512, LINE_BYTES = 16384, NAME_BYTES = 512 };
 
 static bool read_memory(const host_python *self, uint64_t from, void *to, size_t bytes) {
-  const struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)from, bytes};
+  const struct iovec here = {to, bytes};
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr): another process's */
+  const struct iovec there = {(void *)(uintptr_t)from, bytes};
   return from && process_vm_readv(self->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
@@ -94,13 +97,13 @@ static uint64_t find_runtime(pid_t pid) {
   (void)snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
   FILE *maps = fopen(path, "re");
   while (maps && !found && fgets(line, sizeof line, maps)) {
-    unsigned long long start = 0, offset = 0;
-    int at = 0;
+    /* "start-end rights offset device inode  path"; proc(5) */
+    const uint64_t start = strtoull(line, NULL, 16);
+    const char *rights = strchr(line, ' '), *offset = rights ? strchr(rights + 1, ' ') : NULL;
+    const char *of = strchr(line, '/');
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &start, &offset, &at) < 2 || !at || offset ||
-        !is_python(line + at))
-      continue;
-    (void)snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, line + at);
+    if (!offset || !of || strtoull(offset, NULL, 16) || !is_python(of)) continue;
+    (void)snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, of);
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file >= 0) found = section_in(file, ".PyRuntime", start);
     if (file >= 0) (void)close(file);

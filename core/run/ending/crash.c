@@ -39,9 +39,9 @@ static pid_t watched_process; /* not one that a plugin forks */
 /* The instruction that the signal came in; NULL: not known on this machine. */
 static void *place_of(const ucontext_t *at) {
 #if defined(__x86_64__)
-  return (void *)(uintptr_t)at->uc_mcontext.gregs[REG_RIP];
+  return (void *)(uintptr_t)at->uc_mcontext.gregs[REG_RIP]; /* NOLINT(performance-no-int-to-ptr) */
 #elif defined(__aarch64__)
-  return (void *)(uintptr_t)at->uc_mcontext.pc;
+  return (void *)(uintptr_t)at->uc_mcontext.pc; /* NOLINT(performance-no-int-to-ptr) */
 #else
   (void)at;
   return NULL;
@@ -120,7 +120,8 @@ static int tell_names(void *user, int report) {
     if (!self->frames[i]) continue;
     const char *address = (const char *)self->frames[i] + (i == 0);
     if (!dladdr(address - 1, &known)) continue;
-    if (!told && is_of(address, (const void *)(uintptr_t)abort)) continue; /* abort() itself is no news */
+    /* abort() itself is no news. NOLINTNEXTLINE(performance-no-int-to-ptr): of a function */
+    if (!told && is_of(address, (const void *)(uintptr_t)abort)) continue;
     if (symbols_intern(of, names, address, &id) != PD_OK) return 1;
     if (dprintf(report, "%s\n", strings_get(names, id).text) < 0) return 1;
     told++;
