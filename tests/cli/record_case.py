@@ -2,9 +2,10 @@
 import json
 import os
 
-from pdhost_run import Case, FIXTURES
+from pdhost_run import Case, FIXTURES, SANITIZER
 
 PROGRAM = os.path.join(FIXTURES, "recorded_program")
+CUPTI = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
 MISDEED = os.path.join(FIXTURES, "sink", "misdeed.so")
 
 
@@ -40,3 +41,17 @@ class Record(Case):
         warnings = self.warnings(err)
         self.assertEqual(len([line for line in warnings if said in line]), 1, err)
         return out, warnings
+
+
+class PythonRecord(Record):
+    """A program in Python, of these files by their names, which loads the CUPTI that is played."""
+    files = {}
+
+    def setUp(self):
+        super().setUp()
+        if SANITIZER:
+            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
+        for name, text in self.files.items():
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)

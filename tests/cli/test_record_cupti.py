@@ -1,12 +1,9 @@
 """pdhost record --cupti: the CUPTI for a program that has loaded none."""
-import os
 import sys
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER
-from record_case import Record
+from record_case import CUPTI, PythonRecord
 
-CUPTI = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
 PROGRAM = """
 import ctypes, os, sys, time
 ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
@@ -17,11 +14,9 @@ time.sleep(0.6)
 """
 
 
-class Cupti(Record):
+class Cupti(PythonRecord):
     def setUp(self):
         super().setUp()
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
         self.command = (sys.executable, "-c", PROGRAM, CUPTI)
 
     def test_the_file_that_is_given(self):

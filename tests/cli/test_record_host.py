@@ -1,13 +1,13 @@
 """pdhost record: what the host did while the device was idle, by context switches and by /proc alone."""
-import glob
+import contextlib
 import json
 import os
-import shutil
+import subprocess
 import sys
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER
-from record_case import PROGRAM, Record
+from pdhost_run import FIXTURES
+from record_case import CUPTI, PROGRAM, PythonRecord, Record
 from test_html import timeline_of
 from test_record_steps import TORCH
 
@@ -151,18 +151,12 @@ def prepare():
 """).replace("for batch in torch.DataLoader(30):\n", "for batch in torch.DataLoader(30):\n    prepare()\n")
 
 
-class Code(Record):
+class Code(PythonRecord):
+    files = {**TORCH, "train.py": TRAIN}
+
     def setUp(self):
         super().setUp()
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
-        for name, text in {**TORCH, "train.py": TRAIN}.items():
-            path = self.path(name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
-        self.command = (sys.executable, "train.py", cupti)
+        self.command = (sys.executable, "train.py", CUPTI)
         self.env = {"PYTHONPATH": self.path(".")}
 
     def test_a_line_of_the_programs_own(self):
@@ -213,29 +207,34 @@ time.sleep(0.7)
 """
 
 
-class Places(Record):
-    """Where the launching thread is, read from the program's memory: CPython 3.13 says where that is."""
+def installed_version(wanted):
+    """The version of pyenv that is the newest of these; None where there is none."""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        return subprocess.run(["pyenv", "latest", wanted], capture_output=True, text=True, check=True).stdout.strip()
+    return None
 
-    def setUp(self):
-        super().setUp()
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
-        self.cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
-        with open(self.path("train.py"), "w", encoding="utf-8") as file:
-            file.write(SEEN)
+
+class Places(PythonRecord):
+    """Where the launching thread is, read from the program's memory: CPython 3.13 says where that is."""
+    files = {"train.py": SEEN}
+
 
     def seen(self, python, *options):
-        code, _, err, figures = self.record(command=(python, "train.py", self.cupti), options=options)
+        code, _, err, figures = self.record(command=(python, "train.py", CUPTI), options=options)
         self.assertEqual(code, 0, err)
         self.assertEqual(sum(figures["lost"].values()), 0)
         found = tables(figures)
         return {row["code_place"]: row["code_share"] for row in found["idle_code"]["rows"]} if "idle_code" in found else {}
 
     def python(self):
-        found = [sys.executable] if sys.version_info[:2] == (3, 13) else \
-            [*glob.glob(os.path.expanduser("~/.pyenv/versions/3.13.*/bin/python3.13")), shutil.which("python3.13")]
-        found = [path for path in found if path]
-        return found[0] if found else self.skip("there is no CPython 3.13")
+        if sys.version_info[:2] == (3, 13):
+            return sys.executable
+        # A pyenv has a command of that name also where none of its versions is chosen.
+        for command, version in (("python3.13", None), ("python3.13", installed_version("3.13"))):
+            with contextlib.suppress(OSError, subprocess.CalledProcessError):
+                return subprocess.run([command, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True,
+                                      check=True, env={**os.environ, **({"PYENV_VERSION": version} if version else {})}).stdout.strip()
+        return self.skip("there is no CPython 3.13")
 
     def test_lines_without_a_hook(self):
         shares = self.seen(self.python())

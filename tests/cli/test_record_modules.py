@@ -1,11 +1,8 @@
 """pdhost record --modules: the forward and the backward of a PyTorch program's modules."""
-import json
-import os
 import sys
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER
-from record_case import Record
+from record_case import CUPTI, PythonRecord
 from test_record_steps import TORCH
 
 STEPS, KERNEL_NS = 30, 50
@@ -89,18 +86,12 @@ time.sleep(1)
 }
 
 
-class Modules(Record):
+class Modules(PythonRecord):
+    files = MODULES
+
     def setUp(self):
         super().setUp()
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
-        for name, text in MODULES.items():
-            path = self.path(name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
-        self.command = (sys.executable, "train.py", cupti, str(STEPS))
+        self.command = (sys.executable, "train.py", CUPTI, str(STEPS))
 
     def tables(self, *options):
         code, _, err, figures = self.record(command=self.command, options=options, env={"PYTHONPATH": self.path(".")})

@@ -9,8 +9,7 @@ import sys
 import time
 import unittest
 
-from pdhost_run import FIXTURES, SANITIZER
-from record_case import PROGRAM, Record
+from record_case import CUPTI, PROGRAM, PythonRecord, Record
 
 
 class Marks(Record):
@@ -140,18 +139,12 @@ last = Last()
 }
 
 
-class Torch(Record):
+class Torch(PythonRecord):
+    files = TORCH
+
     def setUp(self):
         super().setUp()
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
-        for name, text in TORCH.items():
-            path = self.path(name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        cupti = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
-        self.command = (sys.executable, self.path("train.py"), cupti)
+        self.command = (sys.executable, self.path("train.py"), CUPTI)
         self.env = {"PYTHONPATH": self.path(".")}
 
     def test_steps_and_waits_are_marked_in_an_unchanged_program(self):

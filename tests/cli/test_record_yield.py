@@ -4,9 +4,8 @@ import os
 import sys
 import unittest
 
-from pdhost_run import Case, FIXTURES, SANITIZER
+from record_case import CUPTI, PythonRecord
 
-CUPTI = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
 
 # The one place of PyTorch in which every profiler of it gets ready, and what it then asks of CUPTI.
 TORCH = {
@@ -41,17 +40,9 @@ for word in sys.argv[2:]:
 }
 
 
-class Yield(Case):
-    def setUp(self):
-        super().setUp()
-        if not os.path.exists(CUPTI):
-            self.skip("built without CUPTI's headers")
-        if SANITIZER:
-            self.skip("Python itself is not built with the sanitizer, and cannot load what is")
-        for name, text in TORCH.items():
-            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-            with open(self.path(name), "w", encoding="utf-8") as file:
-                file.write(text)
+class Yield(PythonRecord):
+    files = TORCH
+
 
     def record(self, *words, options=()):
         """What the program printed, warnings, and how many kernels were recorded."""
