@@ -224,7 +224,7 @@ bool saved_run_do(const saved_run *self, const char *folder, int *code, error *e
   *code = CODE_INTERNAL;
   char *text = self->failed ? NULL : saved_key_text(self, &bytes);
   if (!text) {
-    error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory");
+    error_no_memory(err);
     return false;
   }
   if (signals_pending()) {

@@ -105,8 +105,9 @@ static bool is_of(const void *address, const void *function) {
   return dladdr(address, &of) && dladdr(function, &other) && of.dli_fbase == other.dli_fbase;
 }
 
-/* A line for each frame whose module this process has, too, from the first that is none of the C library's on. What
- * calls it are return addresses, and symbols_intern looks before one. */
+/* A line for each frame, from the first one outside the C library on. Frames of libraries that only the other process
+ * had loaded are left out. symbols_intern takes return addresses, and looks before them: the place of the crash is
+ * none, so that it is given the address behind it. */
 static int tell_names(void *user, int report) {
   const naming *self = user;
   symbols *of = NULL;

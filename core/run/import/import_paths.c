@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static pd_status no_memory(error *err) { return error_set(err, PD_NO_MEMORY, CODE_INTERNAL, "out of memory"); }
-
 static bool is_trace(const char *name) {
   static const char *const endings[] = {".json", ".json.gz", ".zip", ".sqlite"};
   const size_t length = strlen(name);
@@ -51,7 +49,7 @@ static pd_status add_folder(import_paths *self, const char *path, error *err) {
            add(self, file, true);
   }
   closedir(folder);
-  if (!good) return no_memory(err);
+  if (!good) return error_no_memory(err);
   if (self->count == first)
     return error_set(err, PD_INVALID, FAULT_UNREADABLE,
                      "%s: the folder holds no trace: no file in it ends in .json, .json.gz, .zip or .sqlite", path);
@@ -67,7 +65,7 @@ pd_status import_paths_expand(import_paths *self, const char *const *words, uint
     if (stat(words[i], &about) == 0 && S_ISDIR(about.st_mode))
       status = add_folder(self, words[i], err);
     else if (!add(self, strdup(words[i]), false))
-      status = no_memory(err);
+      status = error_no_memory(err);
   }
   return status;
 }
