@@ -133,14 +133,20 @@ typedef struct forcing {
   atomic_uint next;
 } forcing;
 
+static void tell_unforced(const char *path) {
+  log_line(PD_LOG_WARN, NULL, "%s: cannot be forced to the disk: %s", path, strerror(errno));
+}
+
 /* A device or a pipe holds nothing. Opened without waiting for its other end. */
 static void force_path(const char *path, int flags) {
   struct stat info;
   const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
-  if (descriptor < 0) return; /* somebody took it away */
+  if (descriptor < 0) {
+    if (errno != ENOENT) tell_unforced(path); /* ENOENT: somebody took it away */
+    return;
+  }
   const bool is_kept = fstat(descriptor, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
-  if (is_kept && !force(descriptor))
-    log_line(PD_LOG_WARN, NULL, "%s: cannot be forced to the disk: %s", path, strerror(errno));
+  if (is_kept && !force(descriptor)) tell_unforced(path);
   (void)close(descriptor);
 }
 

@@ -1,28 +1,12 @@
 #include "base/error.h"
 #include "base/log.h"
-#include "pd_test.h"
+#include "stderr_text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What `body` writes to stderr, into a static text. */
-static const char *captured(void (*body)(void)) {
-  static char text[65536];
-  FILE *file = tmpfile();
-  cr_assert_not_null(file);
-  const int kept = dup(STDERR_FILENO);
-  dup2(fileno(file), STDERR_FILENO);
-  body();
-  dup2(kept, STDERR_FILENO);
-  close(kept);
-  rewind(file);
-  text[fread(text, 1, sizeof text - 1, file)] = '\0';
-  fclose(file);
-  return text;
-}
 
 static error err;
 

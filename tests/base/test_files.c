@@ -1,5 +1,5 @@
 /* Output files: whole or not at all. */
-#include "pd_test.h"
+#include "stderr_text.h"
 #include "test_host.h"
 
 #include "base/files.h"
@@ -280,4 +280,16 @@ PD_TEST(files, of_many_files_the_folder_is_told) {
   cr_assert_str_eq(files_next_written(service), "results/file0");
   cr_assert_null(files_next_written(service));
   tear_down();
+}
+
+static void force_two(void) {
+  char gone[] = "gone", below_a_file[] = "/dev/null/trace.json";
+  char *const paths[] = {gone, below_a_file};
+  files_force_paths(paths, 2, NULL, 0);
+}
+
+PD_TEST(files, what_cannot_be_forced_to_the_disk_is_told_and_what_is_gone_is_not) {
+  const char *said = captured(force_two);
+  cr_assert(!strstr(said, "gone"), "%s", said);
+  cr_assert(strstr(said, "/dev/null/trace.json: cannot be forced to the disk: Not a directory"), "%s", said);
 }
