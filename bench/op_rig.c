@@ -39,8 +39,7 @@ const pd_host rig_host = {.size = sizeof(pd_host),
                           .fail = print_failure,
                           .log = print_log};
 
-void rig_need(pd_status status, const char *what) {
-  if (status == PD_OK) return;
+void rig_fail(pd_status status, const char *what) {
   fprintf(stderr, "bench_device_ops: %s failed (%d)\n", what, status);
   exit(1);
 }

@@ -39,8 +39,11 @@ typedef struct op_rig {
 extern bool rig_verbose, rig_own_kernels_only;
 extern const pd_host rig_host;
 
-/* Ends the program unless `status` is PD_OK. */
-void rig_need(pd_status status, const char *what);
+/* Says what failed, and ends the program. */
+_Noreturn void rig_fail(pd_status status, const char *what);
+static inline void rig_need(pd_status status, const char *what) {
+  if (status != PD_OK) rig_fail(status, what);
+}
 /* Sorts `v`. */
 double rig_median(double *v, int count);
 uint64_t rig_bytes_of(const pd_tensor *t);
