@@ -8,12 +8,14 @@
   X(ranks_verdict, "Ranks", "Ranks", TEXT, 0, "what several ranks wait for, in one line; or why that is not said",     \
     NULL, "pdhost")                                                                                                    \
   X(ranks_verdict_cause, "Cause", "Cause", TEXT, DETAIL,                                                               \
-    "the same as one word: straggler, uneven_work, comm_bound, comm_not_overlapped, none, or withheld", NULL,          \
-    "pdhost")                                                                                                          \
+    "the same as one word: straggler, uneven_work, slow_device, comm_bound, comm_not_overlapped, none, or "            \
+    "withheld",                                                                                                        \
+    NULL, "pdhost")                                                                                                    \
   X(ranks_helps, "What helps", "What helps", TEXT, DETAIL, "what to do about it, in words", NULL, "pdhost")            \
   X(ranks_straggler, "Late rank", "Late rank", COUNT, 0, "the rank that the others wait for", NULL, "pdhost")          \
   X(ranks_straggler_cause, "Its cause", "Its cause", TEXT, 0,                                                          \
-    "what that rank has more of than the others: a bottleneck as scenarios spell it, or uneven_work", NULL, "pdhost")  \
+    "what that rank has more of than the others: a bottleneck as scenarios spell it, uneven_work or slow_device",      \
+    NULL, "pdhost")                                                                                                    \
   X(ranks_straggler_more, "More", "More", NS, 0, "how much more of it than the others in the middle, per step", NULL,  \
     "pdhost")                                                                                                          \
   X(ranks_share, "Gain (%)", "Gain (%)", PERCENT, 0, "what the step would save without what the verdict names",        \

@@ -56,6 +56,8 @@ static void take_device(kineto_reader *self, scan_text object) {
     if (SCAN_IS(key, "sharedMemPerMultiprocessor") || SCAN_IS(key, "maxSharedMemoryPerMultiProcessor"))
       device->shared_per_sm = small(value);
   }
+  /* pdhost's own device of threads: it has a name and nothing else. */
+  if (!device->total_bytes && strncmp(device->name, "CPU", strlen("CPU")) == 0) device->is_cuda = 0;
 }
 
 static void take_devices(kineto_reader *self, scan_text list) {

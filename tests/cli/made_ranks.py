@@ -11,13 +11,16 @@ class Job:
 
     def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
                  kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, second_us=None, named=True,
-                 kernel="AllReduce_Sum_f32", pairs=False):
-        """`pairs`: the first all-reduce of a step is of two ranks each, 0 and 1, 2 and 3."""
+                 kernel="AllReduce_Sum_f32", pairs=False, grid=int, device=None):
+        """`pairs`: the first all-reduce of a step is of two ranks each, 0 and 1, 2 and 3. `grid`: the blocks of the forward
+        kernel, from its us; the longer one has more work. `device`: its properties, where it is not the made GPU."""
         clocks = random.Random(5)
-        self.kernel, self.pairs = kernel, pairs
+        self.kernel, self.pairs, self.grid = kernel, pairs, grid
         self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
         starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
         for rank, trace in enumerate(self.traces):
+            if device:
+                trace.head["deviceProperties"] = [device]
             if named:
                 trace.head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": ranks}
         for step in range(steps):
@@ -48,7 +51,8 @@ class Job:
 
         trace.host("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
                    offset + plan["start"] + 5, plan["input"])
-        trace.launch("aten::linear", "forward_kernel", offset + plan["forward"], offset + plan["forward"] + 10, plan["kernel"])
+        trace.launch("aten::linear", "forward_kernel", offset + plan["forward"], offset + plan["forward"] + 10, plan["kernel"],
+                     (self.grid(plan["kernel"]), 1, 1))
         launch = plan["forward"] + 30 + plan["host"]
         trace.launch("aten::mm", "backward_kernel", offset + launch, offset + plan["backward"], BACKWARD)
         half = plan["forward_end"] + BACKWARD / 2

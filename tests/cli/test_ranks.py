@@ -55,6 +55,29 @@ class Ranks(Case):
         figures = self.figures(kernel_us=lambda rank, step: 600 if rank == 0 else FORWARD)
         self.assert_straggler(figures, 0, "uneven_work", 400e3, verdict="uneven_work")
 
+    def test_a_device_that_is_slower_at_the_same_work(self):
+        """All ranks launch the same kernels with the same grids."""
+        figures = self.figures(kernel_us=lambda rank, step: 600 if rank == 0 else FORWARD, grid=lambda us: 64)
+        self.assert_straggler(figures, 0, "slow_device", 400e3, verdict="slow_device")
+        self.assertIn("its device computes 400 us longer for the same work", figures["sentence"])
+        self.assertIn("clocks", figures["helps"])
+
+    CORES = {"id": 0, "name": "CPU (oneDNN 3.4)"}
+
+    def test_a_device_of_shared_cores_is_slower_by_chance(self):
+        how = {"kernel_us": lambda rank, step: 600 if rank == 0 else FORWARD, "device": self.CORES}
+        figures = self.figures(grid=lambda us: 64, **how)
+        self.assertEqual((figures["verdict"], figures["straggler"], figures["cause"]), ("none", None, None))
+        self.assert_straggler(self.figures(**how), 0, "uneven_work", 400e3, verdict="uneven_work")
+
+    def test_a_late_rank_of_shared_cores_is_named_by_what_it_does_itself(self):
+        """One other rank needs almost as long, for another reason: the step would be shorter by a tenth alone."""
+        figures = self.figures(input_us=lambda rank, step: 520 if rank == 2 else 20, device=self.CORES,
+                               host_us=lambda rank, step: 570 if rank == 0 else 10)
+        self.assert_straggler(figures, 2, "input_bound", 500e3)
+        self.assertLess(figures["share"], 0.15)
+        self.assertGreater(figures["share"], 0.05)
+
     def test_a_straggler_now_and_then_is_not_one_rank(self):
         figures = self.figures(input_us=lambda rank, step: 520 if step % 3 == rank else 20)
         self.assertNotEqual(figures["verdict"], "straggler")

@@ -13,6 +13,7 @@
   X("delays", "what the other ranks wait for this one, in milliseconds a step")                                        \
   X("straggler", "of several ranks: one comes late to most collectives, and its host is the reason")                   \
   X("uneven_work", "of several ranks: one comes late, since its device computes for longer")                           \
+  X("slow_device", "of several ranks: one comes late, since its device is slower at the same work")                    \
   X("comm_bound", "of several ranks: transfers hold up the step, although most of them have computing beside them")    \
   X("comm_not_overlapped", "of several ranks: transfers hold up the step, and most of them have nothing beside them")  \
   X("comm_wait", "in ranks_ledger: a wait for other ranks in a collective beside which nothing runs")                  \

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[] = {"none", "straggler", "comm_bound", "comm_not_overlapped", "uneven_work"};
+static const char *const keys[] = {"none",        "straggler",  "comm_bound", "comm_not_overlapped",
+                                   "uneven_work", "slow_device"};
 
 const char *ranks_verdict_key(ranks_verdict of) { return keys[of]; }
 
@@ -36,16 +37,34 @@ static double more_than_others(const rank_summary *self, uint32_t of, uint32_t c
   return own - (scratch[(count - 1) / 2] + scratch[count / 2]) / 2;
 }
 
+/* Whether all devices were given the same to do, as far as the traces say. */
+static bool is_same_work(const rank_summary *self) {
+  for (uint32_t r = 0; r < self->count; r++)
+    if (!self->ranks[r].side->work || self->ranks[r].side->work != self->ranks[0].side->work) return false;
+  return true;
+}
+
+/* What it is called that the device of one rank computes longer. Ranks that share the cores of a host slow each other
+ * down: there the same work takes longer on one of them by chance. */
+static ranks_verdict longer_verdict(const rank_summary *self) {
+  if (!is_same_work(self)) return RANKS_UNEVEN;
+  return self->ranks[0].side->is_other ? RANKS_NONE : RANKS_SLOW_DEVICE;
+}
+
 static double least_share(const rank_summary *self) {
   return self->ranks[0].side->is_other ? RANKS_LEAST_OTHER : RANKS_LEAST;
 }
 
 static void find_cause(rank_summary *self, double *scratch) {
+  const rank_side *late = self->ranks[self->straggler].side;
+  const double least = least_share(self) / 2 * self->step_ns;
   self->cause = VERDICT_COUNT;
   for (uint32_t c = 0; c <= VERDICT_none; c++) {
-    if (c != VERDICT_none && !self->ranks[self->straggler].side->has_causes) continue;
+    if (c == VERDICT_none ? longer_verdict(self) == RANKS_NONE : !late->has_causes) continue;
     const double more = more_than_others(self, self->straggler, c, scratch);
-    if (more <= self->cause_ns || more < least_share(self) / 2 * self->step_ns) continue;
+    /* A device of threads that has more work is idle for longer, too: it waits for a core between its kernels. */
+    const bool comes_first = c == VERDICT_none && late->is_other;
+    if ((more <= self->cause_ns && !comes_first) || more < least) continue;
     self->cause = c;
     self->cause_ns = more;
   }
@@ -93,8 +112,8 @@ static void judge_devices(rank_summary *self, double cost_ns, double doubt_ns) {
                work = most_unrecorded_ns(self, nobody, cost_ns, false);
   const double uneven = fmin(gain_of_device(self, late, cost_ns, true), gain_of_device(self, late, cost_ns, false));
   const double least = least_share(self) * step + doubt_ns;
-  const bool is_uneven = uneven >= least;
-  self->hidden = is_uneven ? RANKS_UNEVEN : step - work >= least ? RANKS_NOT_OVERLAPPED : RANKS_NONE;
+  const bool is_uneven = uneven >= least && longer_verdict(self) != RANKS_NONE;
+  self->hidden = is_uneven ? longer_verdict(self) : step - work >= least ? RANKS_NOT_OVERLAPPED : RANKS_NONE;
   self->straggler = is_uneven ? late : self->straggler;
   self->share = self->hidden != RANKS_NONE ? (is_uneven ? uneven : step - work) / step : 0;
   self->unrecorded_ns = step;
@@ -113,9 +132,25 @@ static void judge_unrecorded(rank_summary *self, double *scratch) {
     judge_devices(self, RANKS_COST_MOST * cost, 0);
     self->share = 0;
   }
-  if (self->hidden != RANKS_UNEVEN) return;
+  if (self->hidden != RANKS_UNEVEN && self->hidden != RANKS_SLOW_DEVICE) return;
   self->cause = VERDICT_none;
   self->cause_ns = more_than_others(self, self->straggler, VERDICT_none, scratch);
+}
+
+/* Whether the rank `self->straggler` holds up the others, whose waits for any rank are `caused_ns` together; finds its
+ * cause. Ranks that share the cores of a host compute more slowly while the late one keeps a core busy, so that the
+ * step without it looks longer than it is, and `gain_ns` smaller. There what the rank does more of than the others
+ * counts as well, and a rank without anything of that kind is not named. */
+static bool comes_late(rank_summary *self, double caused_ns, double gain_ns, double *scratch) {
+  const rank_figures *late = &self->ranks[self->straggler];
+  const double least = least_share(self) * self->step_ns;
+  if (late->caused_ns < least || late->caused_ns < RANKS_CAUSED * caused_ns ||
+      late->steps_last < RANKS_STEPS_LAST * self->steps || gain_ns < RANKS_LEAST * self->step_ns ||
+      gain_ns <= late->side->added_ns)
+    return false;
+  find_cause(self, scratch);
+  return late->side->is_other ? self->cause < VERDICT_COUNT && fmax(gain_ns, self->cause_ns) >= least
+                              : gain_ns >= least;
 }
 
 void rank_judge(rank_summary *self, double *scratch) {
@@ -128,21 +163,17 @@ void rank_judge(rank_summary *self, double *scratch) {
     if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
   }
   if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
-  const rank_figures *late = &self->ranks[self->straggler];
   const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
   const bool is_whole = !self->of || self->of == self->count;
-  const bool is_late = late->caused_ns >= least && gain >= least && gain > late->side->added_ns &&
-                       late->caused_ns >= RANKS_CAUSED * caused && late->steps_last >= RANKS_STEPS_LAST * self->steps;
+  const bool is_late = comes_late(self, caused, gain, scratch);
   /* The one that makes the step longer: a rank that is always a little late is not what to begin with. */
   if (is_whole && exposed >= least && !(is_late && gain >= exposed)) {
     self->verdict = 1 - exposed / transfer < RANKS_OVERLAPPED ? RANKS_NOT_OVERLAPPED : RANKS_COMM_BOUND;
     self->share = exposed / self->step_ns;
     self->late_ns = is_late ? gain : 0;
   } else if (is_late) {
-    self->verdict = RANKS_STRAGGLER;
+    self->verdict = self->cause == VERDICT_none ? longer_verdict(self) : RANKS_STRAGGLER;
     self->share = gain / self->step_ns;
-    find_cause(self, scratch);
-    if (self->cause == VERDICT_none) self->verdict = RANKS_UNEVEN;
   } else {
     judge_unrecorded(self, scratch);
   }

@@ -41,13 +41,18 @@ static void cause_name(uint32_t cause, char *out, size_t room) {
 static void late_because(const rank_summary *self, char *out, size_t room) {
   char name[128];
   if (self->cause == VERDICT_none) {
-    (void)snprintf(out, room, "its device computes %s longer", time_of(self->cause_ns).text);
+    (void)snprintf(out, room, "its device computes %s longer%s", time_of(self->cause_ns).text,
+                   self->verdict == RANKS_SLOW_DEVICE ? " for the same work" : "");
   } else if (self->cause < VERDICT_none) {
     cause_name(self->cause, name, sizeof name);
     (void)snprintf(out, room, "%s, %s more than on the others", name, time_of(self->cause_ns).text);
   } else {
     (void)snprintf(out, room, "what it does meanwhile is not known");
   }
+}
+
+static const char *late_name(ranks_verdict of) {
+  return of == RANKS_UNEVEN ? "uneven work" : of == RANKS_SLOW_DEVICE ? "slow device" : "straggler";
 }
 
 static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
@@ -57,9 +62,8 @@ static void straggler_sentence(const rank_summary *self, char text[RANK_SENTENCE
   (void)snprintf(text, RANK_SENTENCE_BYTES,
                  "%s: the others wait %s a step for rank %u: %s. Without it a step would take %s, not %s "
                  "(%.1f %% less)",
-                 self->verdict == RANKS_UNEVEN ? "uneven work" : "straggler", time_of(of->caused_ns).text,
-                 of->side->rank, why, time_of((1 - self->share) * self->step_ns).text, time_of(self->step_ns).text,
-                 100 * self->share);
+                 late_name(self->verdict), time_of(of->caused_ns).text, of->side->rank, why,
+                 time_of((1 - self->share) * self->step_ns).text, time_of(self->step_ns).text, 100 * self->share);
 }
 
 /* What recording hides. */
@@ -69,7 +73,8 @@ static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_
     (void)snprintf(what, sizeof what, "communication does not overlap");
   } else {
     late_because(self, why, sizeof why);
-    (void)snprintf(what, sizeof what, "uneven work on rank %u: %s", self->ranks[self->straggler].side->rank, why);
+    (void)snprintf(what, sizeof what, "%s on rank %u: %s", late_name(self->verdict),
+                   self->ranks[self->straggler].side->rank, why);
   }
   (void)snprintf(text, RANK_SENTENCE_BYTES,
                  "possibly %s. Recording slows all hosts down, which hides it. Not recorded, a step would take about "
@@ -81,7 +86,7 @@ static void possible_sentence(const rank_summary *self, char text[RANK_SENTENCE_
 /* What recording may hide. */
 static void hidden_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
   char what[RANK_SENTENCE_BYTES / 3];
-  if (self->hidden == RANKS_UNEVEN)
+  if (self->hidden != RANKS_NOT_OVERLAPPED)
     (void)snprintf(what, sizeof what, "the device of rank %u computes %s longer than the others'",
                    self->ranks[self->straggler].side->rank, time_of(self->cause_ns).text);
   else
@@ -108,7 +113,8 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
   }
   switch (self->verdict) {
   case RANKS_STRAGGLER:
-  case RANKS_UNEVEN: straggler_sentence(self, text); break;
+  case RANKS_UNEVEN:
+  case RANKS_SLOW_DEVICE: straggler_sentence(self, text); break;
   case RANKS_COMM_BOUND:
     (void)snprintf(text, RANK_SENTENCE_BYTES,
                    "communication-bound: %.1f %% of the step are transfers that no computing hides", 100 * self->share);
@@ -146,6 +152,9 @@ const char *rank_report_helps(const rank_summary *self) {
   case RANKS_UNEVEN:
     return "Give all ranks as much work: batches of one size, sequences whose lengths add up to the same, layers and "
            "experts that are divided evenly.";
+  case RANKS_SLOW_DEVICE:
+    return "Compare the clocks, temperatures and power limits of the ranks' devices, and look for another program on "
+           "the slow one.";
   case RANKS_COMM_BOUND:
     return "Send fewer bytes: gradients in bfloat16, several batches between two averages, or larger batches; or use "
            "faster links.";
@@ -288,7 +297,9 @@ static json_t *messages_value(const rank_summary *self) {
 }
 
 const rank_figures *rank_report_late(const rank_summary *self) {
-  return self->verdict == RANKS_STRAGGLER || self->verdict == RANKS_UNEVEN ? &self->ranks[self->straggler] : NULL;
+  const bool names_rank =
+      self->verdict == RANKS_STRAGGLER || self->verdict == RANKS_UNEVEN || self->verdict == RANKS_SLOW_DEVICE;
+  return names_rank ? &self->ranks[self->straggler] : NULL;
 }
 
 const char *rank_report_verdict(const rank_summary *self) {
@@ -298,7 +309,7 @@ const char *rank_report_verdict(const rank_summary *self) {
 
 const char *rank_report_cause(const rank_summary *self) {
   if (!rank_report_late(self) || self->cause >= VERDICT_COUNT) return NULL;
-  return self->cause == VERDICT_none ? "uneven_work" : verdict_key(self->cause);
+  return self->cause == VERDICT_none ? ranks_verdict_key(self->verdict) : verdict_key(self->cause);
 }
 
 bool rank_report_json(const rank_summary *self, FILE *out) {

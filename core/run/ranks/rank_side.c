@@ -1,6 +1,7 @@
 /* See rank_side.h. */
 #include "rank_side.h"
 
+#include "base/hash.h"
 #include "facts/facts.h"
 #include "ledger/gains.h"
 
@@ -94,6 +95,46 @@ static bool add_blocked(rank_side *self, const trace_facts *facts) {
   return intervals_merge(&self->blocked);
 }
 
+static uint64_t row_work(const trace_facts *facts, const pd_device_row *row) {
+  const char *name = facts_text(facts, row->name);
+  uint64_t parts[9] = {hash_bytes(name, strlen(name)), row->detail.bytes};
+  for (uint32_t i = 0; i < 3 && row->detail.kind == PD_ACTIVITY_KERNEL; i++) {
+    parts[2 + i] = row->detail.u.kernel.grid[i];
+    parts[5 + i] = row->detail.u.kernel.block[i];
+  }
+  return hash_bytes(parts, sizeof parts);
+}
+
+static uint64_t range_work(const trace_facts *facts, const pd_range *range) {
+  const char *name = facts_text(facts, range->name);
+  uint64_t hash = hash_bytes(name, strlen(name));
+  for (uint32_t i = 0; i < range->shape_count; i++) {
+    const pd_shape *shape = PD_AT(pd_shape, &facts->trace->shapes, range->shape_first + i);
+    const uint64_t parts[] = {hash, shape->dtype, hash_bytes(shape->dims, shape->rank * sizeof *shape->dims)};
+    hash = hash_bytes(parts, sizeof parts);
+  }
+  return hash;
+}
+
+/* A sum, since the order in which threads launch may differ between ranks. */
+static void add_device_work(rank_side *self, const trace_facts *facts) {
+  uint64_t sum = 0;
+  bool has_sizes = false;
+  for (uint64_t i = 0; i < facts->activity_count; i++) {
+    const pd_device_row *row = facts_activity(facts, i);
+    if (row->step >= facts->step_count || facts_is_communication(facts, row->name)) continue;
+    sum += row_work(facts, row);
+    has_sizes |= row->detail.kind == PD_ACTIVITY_KERNEL && row->detail.u.kernel.grid[0] > 0;
+  }
+  for (uint64_t i = 0; i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->step >= facts->step_count || !range->shape_count || facts_is_communication(facts, range->name)) continue;
+    sum += range_work(facts, range);
+    has_sizes = true;
+  }
+  if (has_sizes) self->work += sum;
+}
+
 static void add_causes(rank_side *self, const gains *of) {
   self->has_causes = of->is_judged;
   self->added_ns = of->recorded_ns - of->step_ns;
@@ -122,6 +163,7 @@ bool rank_side_add(rank_side *self, const pd_trace *trace) {
                 ? gains_find(facts, &found) && add_work(self, facts) && rank_parts_add(&self->parts, facts) &&
                       add_owners(self, facts, &found) && add_blocked(self, facts)
                 : facts != NULL;
+  if (ok) add_device_work(self, facts);
   if (ok && found.steps) add_causes(self, &found);
   gains_free(&found);
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {

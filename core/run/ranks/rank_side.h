@@ -49,6 +49,10 @@ typedef struct rank_side {
   double added_ns, added_host_ns;
   bool has_causes;
   bool is_other; /* the device is not a GPU */
+  /* What the device was given to do in the steps, whatever time it took: ranks that were given the same have the same
+   * number. It counts kernels with their grids, copies, sets and the shapes of operations, but no collective. 0: the
+   * trace has neither shapes nor grids. */
+  uint64_t work;
 } rank_side;
 
 /* Adds a window; `self` is zeroed but for its path and rank. The steps and collectives of several windows add up. False

@@ -8,7 +8,8 @@
  * - straggler: one rank comes last often and by much, and the step would be shorter without it: the others need less
  *   time, by their hosts without what they waited for it, and by their devices. That has to be more than recording
  *   adds to a step, which differs between ranks, too. Its own cause is what it does more of in a step than the median
- *   of the others: device time of its own (uneven work), or idle device time of a cause of the verdict.
+ *   of the others: device time of its own (uneven work; a slow device, where all were given the same work), or idle
+ *   device time of a cause of the verdict.
  * - Where all are balanced as recorded, recording itself may be what makes them alike: it slows down the hosts, and
  *   not the devices. So it is asked once more what each rank would need without it. What shows then is the devices':
  *   a host that needs longer than the others does so as recorded, too. Such a verdict is only possible, and has to be
@@ -51,7 +52,8 @@ typedef enum ranks_verdict {
   RANKS_STRAGGLER,
   RANKS_COMM_BOUND,
   RANKS_NOT_OVERLAPPED,
-  RANKS_UNEVEN /* a straggler whose device computes longer */
+  RANKS_UNEVEN,     /* a straggler whose device computes longer */
+  RANKS_SLOW_DEVICE /* and that for the same work, as far as the traces say */
 } ranks_verdict;
 
 /* The collectives of one name and size. */
@@ -98,14 +100,13 @@ typedef struct rank_summary {
   ranks_verdict verdict;
   bool is_possible;     /* only without what recording adds */
   double unrecorded_ns; /* then: the step without it, which `share` is of */
-  /* What recording hides, or, where the verdict is RANKS_NONE, may hide: RANKS_UNEVEN, RANKS_NOT_OVERLAPPED or
-   * RANKS_NONE.
-   */
+  /* What recording hides, or, where the verdict is RANKS_NONE, may hide: RANKS_UNEVEN, RANKS_SLOW_DEVICE,
+   * RANKS_NOT_OVERLAPPED or RANKS_NONE. */
   ranks_verdict hidden;
   double share;       /* of the step, what it would be shorter by without what the verdict names */
   uint32_t straggler; /* index into ranks */
   double late_ns;     /* what the step would be shorter by without it, where the verdict is on transfers; 0: nothing */
-  uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: uneven work; VERDICT_COUNT: not known */
+  uint32_t cause;     /* of its own: a VERDICT_*; VERDICT_none: its device; VERDICT_COUNT: not known */
   double cause_ns;    /* of a step: more than the others in the middle */
 } rank_summary;
 

@@ -9,7 +9,7 @@ typedef struct wire_head {
   uint64_t compute_count, blocked_count, exposed_count, name_bytes;
   double compute_ns, comm_ns, overlap_ns, added_ns, added_host_ns;
   double idle_ns[VERDICT_COUNT];
-  uint64_t has_causes, is_other;
+  uint64_t has_causes, is_other, work;
   rank_parts parts;
   int64_t owners_ns[LEDGER_OWNER_COUNT];
 } wire_head;
@@ -56,6 +56,7 @@ void *rank_wire_pack(const rank_side *side, uint64_t *bytes) {
                     .added_host_ns = side->added_host_ns,
                     .has_causes = side->has_causes,
                     .is_other = side->is_other,
+                    .work = side->work,
                     .parts = side->parts};
   memcpy(head.idle_ns, side->idle_ns, sizeof head.idle_ns);
   memcpy(head.owners_ns, side->owners_ns, sizeof head.owners_ns);
@@ -132,6 +133,7 @@ bool rank_wire_unpack(const void *data, uint64_t bytes, rank_side *out) {
   out->added_host_ns = head.added_host_ns;
   out->has_causes = head.has_causes != 0;
   out->is_other = head.is_other != 0;
+  out->work = head.work;
   out->parts = head.parts;
   memcpy(out->idle_ns, head.idle_ns, sizeof out->idle_ns);
   memcpy(out->owners_ns, head.owners_ns, sizeof out->owners_ns);
