@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,20 +38,37 @@ static void *make_runs(void *user) {
   return NULL;
 }
 
-/* Whether all were there, and after how many seconds. */
+static atomic_bool is_over;
+
+static void *change_what_is_beside(void *user) {
+  for (int i = 0; !atomic_load(&is_over) && i < 100; i++) {
+    char name[16];
+    (void)usleep(300000);
+    (void)snprintf(name, sizeof name, "other%d", i);
+    touch(user, name);
+  }
+  return NULL;
+}
+
+/* Whether all were there, and after how many seconds. Something else changes the folder's parent meanwhile. */
 static bool waits(int runs, bool leaves_mark, double *seconds) {
-  char folder[] = "/tmp/rank_deal_XXXXXX", dealt[64];
-  cr_assert_not_null(mkdtemp(folder));
+  char parent[] = "/tmp/rank_deal_XXXXXX", folder[64], dealt[96];
+  cr_assert_not_null(mkdtemp(parent));
+  (void)snprintf(folder, sizeof folder, "%s/runs", parent);
+  cr_assert_eq(mkdir(folder, 0700), 0);
   (void)snprintf(dealt, sizeof dealt, "%s/dealt", folder);
   cr_assert_eq(mkdir(dealt, 0700), 0);
   const rank_deal deal = {.rank = 0, .count = 2, .job = "job"};
   other second = {folder, runs, leaves_mark};
-  pthread_t thread;
+  pthread_t thread, beside;
   const int64_t begun_ns = monotonic_ns();
   cr_assert_eq(pthread_create(&thread, NULL, make_runs, &second), 0);
+  cr_assert_eq(pthread_create(&beside, NULL, change_what_is_beside, parent), 0);
   const bool all = rank_deal_wait(&deal, folder, 4);
   *seconds = 1e-9 * (double)(monotonic_ns() - begun_ns);
   (void)pthread_join(thread, NULL);
+  atomic_store(&is_over, true);
+  (void)pthread_join(beside, NULL);
   return all;
 }
 
@@ -64,6 +82,7 @@ PD_TEST(rank_deal, a_rank_that_left_nothing_for_long_is_not) {
   double seconds;
   cr_assert_not(waits(1, false, &seconds));
   cr_assert_gt(seconds, 4, "%g", seconds);
+  cr_assert_lt(seconds, 20, "%g", seconds);
 }
 
 static bool is_there(const char *folder, const char *name) {

@@ -97,13 +97,16 @@ void rank_deal_begin(const rank_deal *self, const char *folder) {
   }
 }
 
-/* When the folder, or what lies in it, was changed last, by the clock of its file system. */
+/* When the folder, or what lies in it, was changed last, by the clock of its file system. What changes beside it, in
+ * "..", is not of this launch. */
 static int64_t last_change(const char *folder) {
   struct stat about;
   int64_t newest = stat(folder, &about) == 0 ? changed_ns(&about) : 0;
   DIR *all = opendir(folder);
   for (const struct dirent *one; all && (one = readdir(all));)
-    if (fstatat(dirfd(all), one->d_name, &about, 0) == 0 && changed_ns(&about) > newest) newest = changed_ns(&about);
+    if (strcmp(one->d_name, "..") != 0 && fstatat(dirfd(all), one->d_name, &about, 0) == 0 &&
+        changed_ns(&about) > newest)
+      newest = changed_ns(&about);
   if (all) (void)closedir(all);
   return newest;
 }
