@@ -29,7 +29,7 @@ def all_tests(root):
     for path in sorted((root / "tests").glob("*/**/*")):
         if not re.search(rf"\b{path.stem.removeprefix('test_')}\b|\b{path.stem}\b", built):
             continue
-        if path.suffix == ".py" and path.parent.name == "cli" and path.stem.startswith("test_"):
+        if path.suffix == ".py" and "cli" in path.parts and path.stem.startswith("test_"):
             for name, text in python_tests(path).items():
                 found[path.stem.replace("test_", "cli.", 1), name] = text
         if path.suffix == ".c":

@@ -10,7 +10,7 @@ TEXT = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
 # Criterion's tests by suite and name, the methods of the whole-run tests by file, and names that CMake gives to tests.
 criterion = {pair for path in (ROOT / "tests").rglob("*.c")
              for pair in re.findall(r"PD_TEST(?:_WITH)?\((\w+), (\w+)", path.read_text(encoding="utf-8"))}
-methods = {(path.stem.replace("test_", "cli.", 1), name) for path in (ROOT / "tests/cli").glob("test_*.py")
+methods = {(path.stem.replace("test_", "cli.", 1), name) for path in (ROOT / "tests/cli").rglob("test_*.py")
            for name in re.findall(r"def (test_\w+)", path.read_text(encoding="utf-8"))}
 lists = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("CMakeLists.txt"))
 fuzzers = {path.stem for path in (ROOT / "tests/fuzz").glob("fuzz_*.c")}

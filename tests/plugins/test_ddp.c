@@ -1,5 +1,5 @@
 /* ddp on one rank, and what it needs of the training kit: gradients in memory of the scenario's, which is told when
- * they are written. Several ranks: tests/cli/test_ddp.py. */
+ * they are written. Several ranks: tests/cli/ranks/test_ddp.py. */
 #include "pd_test.h"
 #include "scenario_rig.h"
 

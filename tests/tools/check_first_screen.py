@@ -81,7 +81,7 @@ def write_others(pdhost, out):
 
 
 def write_evil(pdhost, out):
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "support"))
     from made_evil import made_evil, spoil
     from made_ranks import Job
     made_evil(steps=8).write(os.path.join(out, "evil_a.json"))

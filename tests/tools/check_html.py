@@ -68,7 +68,7 @@ def write_big_trace(path):
 
 def write_ranks(pdhost, out):
     """Three ranks, of which one is late."""
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "support"))
     from made_ranks import Job
     job = Job(input_us=lambda rank, step: 520 if rank == 1 else 20)
     for rank, trace in enumerate(job.traces):
@@ -81,7 +81,7 @@ def write_pages(pdhost, out):
         "--warmup_steps", "1", "--profile_steps", "6", "-o", "profile.profile_memory=true", "-o", "profile.with_stack=true",
         "-o", "profile.with_modules=true", "-o", "profile.record_shapes=true", "--sink", "html:path=run.html", "--sink",
         "json:output_json=run.json", "-q", folder=out)
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "support"))
     from made_trace import MadeTrace
     MadeTrace(8).write(os.path.join(out, "a.json"))
     MadeTrace(8, kernel_us=300).write(os.path.join(out, "b.json"))

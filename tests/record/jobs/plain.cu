@@ -19,7 +19,7 @@ static __global__ void add(float *sums, const float *values) {
 
 int main(int count, char **words) {
   const int steps = count > 1 ? atoi(words[1]) : 300;
-  printf("pid %d\n", (int)getpid()); /* and its end, for tests/cli/record_footprint.py */
+  printf("pid %d\n", (int)getpid()); /* and its end, for tests/cli/support/record_footprint.py */
   fflush(stdout);
   float *host = NULL, *values = NULL, *sums = NULL;
   if (cudaMallocHost(&host, COUNT * sizeof *host) || cudaMalloc(&values, COUNT * sizeof *values) ||

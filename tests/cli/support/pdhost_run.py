@@ -17,6 +17,7 @@ import tempfile
 import time
 import unittest
 
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 PDHOST = os.environ["PDHOST"]
 FIXTURES = os.environ["PDHOST_FIXTURES"]
 CONF = os.environ["PDHOST_CONF"]

@@ -6,10 +6,9 @@ import subprocess
 import sys
 import unittest
 
+from html_page import timeline_of
 from pdhost_run import FIXTURES
-from record_case import CUPTI, PROGRAM, PythonRecord, Record
-from test_html import timeline_of
-from test_record_steps import TORCH
+from record_case import CUPTI, PROGRAM, TORCH, PythonRecord, Record
 
 STARVING = os.path.join(FIXTURES, "starving_program")
 WAIT_MS, STEPS = 12, 30

@@ -10,10 +10,9 @@ import sys
 import unittest
 
 import record_footprint
-from pdhost_run import Case, PDHOST, SANITIZER
+from pdhost_run import PDHOST, ROOT, SANITIZER, Case
 from record_case import PROGRAM, Record
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 KERNELS = int(os.environ.get("PD_FOOTPRINT_KERNELS", "400000"))
 FEW_KERNELS = 5000000  # with fewer it may still take buffers, which it has until its end
 

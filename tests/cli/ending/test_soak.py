@@ -3,9 +3,8 @@ import os
 import subprocess
 import unittest
 
-from pdhost_run import Case
+from pdhost_run import ROOT, Case
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class Soak(Case):

@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 RUN = os.path.join(ROOT, "bench", "peer", "run.py")
 
 # Plays pdhost: figures of its own making, of the run's length; modes by its file's name.

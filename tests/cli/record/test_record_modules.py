@@ -2,8 +2,7 @@
 import sys
 import unittest
 
-from record_case import CUPTI, PythonRecord
-from test_record_steps import TORCH
+from record_case import CUPTI, TORCH, PythonRecord
 
 STEPS, KERNEL_NS = 30, 50
 # What the hook uses of PyTorch 2, with a backward that another thread does, as it does for a GPU.

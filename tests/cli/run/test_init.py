@@ -4,7 +4,7 @@ import re
 import subprocess
 import unittest
 
-from pdhost_run import FIXTURES, Case
+from pdhost_run import FIXTURES, ROOT, Case
 
 TEMPLATES = os.path.join(FIXTURES, "..", "templates")
 
@@ -114,7 +114,7 @@ class Init(Case):
 
     def test_what_is_written_compiles(self):
         """Without an installed pdhost, from the headers of the tree alone; tests/consumer builds it as a user does."""
-        include = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core", "include")
+        include = os.path.join(ROOT, "core", "include")
         self.assertEqual(self.init("--sink", "feed")[0], 0)
         subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{include}", "feed.c", "-o", "feed.so"],
                        cwd=self.path("feed"), check=True)

@@ -9,7 +9,7 @@ import re
 import unittest
 
 from made_trace import BASE_NS, MadeTrace
-from pdhost_run import Case
+from pdhost_run import ROOT, Case
 
 SEED = 20261123
 
@@ -315,10 +315,9 @@ class Check(Case):
         self.assertIn("file_damaged", {row["kind"] for row in answer["files"][0]["findings"]})
 
     def test_every_kind_is_described(self):
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        with open(os.path.join(root, "core/check/finding.h"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "core/check/finding.h"), encoding="utf-8") as file:
             kinds = re.findall(r'^  X\(\w+, "(\w+)"', file.read(), re.MULTILINE)
-        with open(os.path.join(root, "docs/checking-a-trace.md"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "docs/checking-a-trace.md"), encoding="utf-8") as file:
             page = file.read()
         self.assertGreater(len(kinds), 10)
         self.assertEqual([kind for kind in kinds if f"`{kind}`" not in page], [])

@@ -6,9 +6,9 @@ import shutil
 import stat
 import unittest
 
-from pdhost_run import Case
+from pdhost_run import ROOT, Case
 
-CAPTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "recorded", "two_workers.pdcap")
+CAPTURE = os.path.join(ROOT, "corpus", "recorded", "two_workers.pdcap")
 
 
 class Open(Case):

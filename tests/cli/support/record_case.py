@@ -8,6 +8,64 @@ PROGRAM = os.path.join(FIXTURES, "recorded_program")
 CUPTI = os.path.join(FIXTURES, "..", "devices", "cupti", "recorded", "libcupti.so.13")
 MISDEED = os.path.join(FIXTURES, "sink", "misdeed.so")
 
+# A package torch with the two places that the hook of --torch marks, as PyTorch 2 has them.
+TORCH = {
+    "torch/__init__.py": "from .utils.data import DataLoader\nfrom .optim import SGD\n",
+    "torch/utils/__init__.py": "",
+    "torch/utils/data/__init__.py": "from .dataloader import DataLoader\n",
+    "torch/utils/data/dataloader.py": """
+import time
+class _BaseDataLoaderIter:
+    def __init__(self, count): self.left = count
+    def __iter__(self): return self
+    def __next__(self):
+        if not self.left: raise StopIteration
+        self.left -= 1
+        time.sleep(0.002)
+        return self.left
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter): pass
+class DataLoader:
+    def __init__(self, count): self.count = count
+    def __iter__(self): return _SingleProcessDataLoaderIter(self.count)
+""",
+    "torch/optim/__init__.py": "from .optimizer import SGD\n",
+    "torch/optim/optimizer.py": """
+before, hooks = [], []
+def register_optimizer_step_pre_hook(hook): before.append(hook)
+def register_optimizer_step_post_hook(hook): hooks.append(hook)
+class SGD:
+    def step(self):
+        for hook in before: hook(self, (), {})
+        for hook in hooks: hook(self, (), {})
+""",
+    "sitecustomize.py": "import sys\nsys.dont_write_bytecode = True\nsys.own_start = 'was read'\n",
+    # What CUDA and PyTorch's kernels do of it: the CUPTI that is played is called by hand.
+    "train.py": """
+import ctypes, os, sys, time
+cupti = ctypes.CDLL(sys.argv[1])
+import torch
+if "CUDA_INJECTION64_PATH" in os.environ: ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+def launch():
+    cupti.fake_driver_launch(b"_Z4workv")
+    cupti.fake_finish(0)
+launch()
+time.sleep(1)
+first, second = torch.SGD(), torch.SGD()
+first.step()
+for batch in torch.DataLoader(30):
+    launch()
+    second.step()
+    first.step()
+time.sleep(1)
+print(sys.own_start, os.environ["PYTHONPATH"].count(":"))
+class Last:  # when the interpreter ends, which would end its other threads wherever they are
+    def __del__(self, os=os, open=open, print=print):
+        names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+        print(names.count(open("/proc/self/comm").read()), "thread")
+last = Last()
+""",
+}
+
 
 class Record(Case):
     def setUp(self):

@@ -9,9 +9,9 @@ import subprocess
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-from pdhost_run import PDHOST, Case
+from pdhost_run import PDHOST, ROOT, Case
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "gating-in-ci.md")
+PAGE = os.path.join(ROOT, "docs", "gating-in-ci.md")
 INI = "[run]\nscenario = control\ndevice = cpu\nwarmup_steps = 2\n[train]\nmodel = mlp\n[data]\nbatch_size = 2\nimage_size = 32\n" \
       "resident = device\n[schedule]\nwait = 0\nwarmup = 1\nactive = 40\n"
 FAST, SLOW = lambda step: 10 + 0.01 * (step % 5), lambda step: 15 + 0.01 * (step % 5)

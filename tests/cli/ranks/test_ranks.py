@@ -6,12 +6,11 @@ import random
 import unittest
 
 from made_ranks import BACKWARD, FORWARD, TRANSFER, Job
-from pdhost_run import CONF, Case
-from test_html import Page, page_text
+from pdhost_run import CONF, ROOT, Case
+from html_page import Page, page_text
 
 # A step of the balanced ranks of corpus/pytorch/ranks, in ms, measured without a profiler.
 BALANCED = 2.088
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 class Ranks(Case):
