@@ -102,6 +102,12 @@ static pd_status check_preset(const char *key, const char *value, const char *pa
   return REJECT("%s: preset %s: is not of the form section.key with a value", path, key ? key : "without a key");
 }
 
+static pd_status check_cures(const pd_cure *at, const char *path, error *err) {
+  for (; at && at->cause; at++)
+    if (!at->settings || !at->settings[0]) return REJECT("%s: its cure of %s has no settings", path, at->cause);
+  return PD_OK;
+}
+
 static pd_status check_scenario(const pd_scenario_ops *ops, const char *path, error *err) {
   const pd_status status = check_size(ops->size, SCENARIO_1_0_BYTES, "scenario", path, err);
   if (status != PD_OK) return status;
@@ -114,7 +120,7 @@ static pd_status check_scenario(const pd_scenario_ops *ops, const char *path, er
   const pd_device_preset *at = PD_HAS(pd_scenario_ops, ops, device_presets) ? ops->device_presets : NULL;
   for (; at && at->device; at++)
     if (check_preset(at->key, at->value, path, err) != PD_OK) return PD_INVALID;
-  return PD_OK;
+  return check_cures(PD_HAS(pd_scenario_ops, ops, cures) ? ops->cures : NULL, path, err);
 }
 
 static pd_status check_sink(const pd_sink_ops *ops, const char *path, error *err) {

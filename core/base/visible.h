@@ -7,8 +7,8 @@
 
 enum { VISIBLE_GROWTH = 4 }; /* bytes that one byte becomes at most */
 
-/* Copies `from` so that it stays one line: control characters become \xNN, byte by byte. What has no room is cut and
- * ends in "...". Returns how many bytes are in `to`. */
+/* Copies `from` so that it stays one line: control characters become \xNN, byte by byte. What has no room is cut
+ * between two characters and ends in "...". Returns how many bytes are in `to`; `room` is at least 1. */
 size_t visible_copy(char *to, size_t room, const char *from);
 /* Whether there is nothing to change. */
 bool visible_is(const char *text);

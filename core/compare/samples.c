@@ -183,7 +183,7 @@ static bool make_pairs_visible(pd_pairs *pairs) {
   return ok;
 }
 
-static bool make_row_visible(pd_measurement *row) {
+bool samples_row_make_visible(pd_measurement *row) {
   char **const texts[] = {&row->label,  &row->sub_label, &row->description,       &row->env, &row->scenario,
                           &row->device, &row->method,    &row->instructions.tool, NULL};
   bool ok =
@@ -203,7 +203,7 @@ static bool run_visible(run_account *said) {
 
 bool samples_make_visible(samples *self) {
   bool ok = true;
-  for (uint64_t i = 0; i < self->rows.count && ok; i++) ok = make_row_visible(&self->rows.rows[i]);
+  for (uint64_t i = 0; i < self->rows.count && ok; i++) ok = samples_row_make_visible(&self->rows.rows[i]);
   for (uint32_t i = 0; i < self->file_count && ok; i++) {
     ok = make_visible(&self->names[i]);
     if (self->runs) ok = ok && run_visible(&self->runs[i]);

@@ -38,6 +38,8 @@ void samples_free(samples *self);
 /* For readers who are people: control characters in the texts of the files that were read are made visible. False on no
  * memory. */
 bool samples_make_visible(samples *self);
+/* The same of one measurement, for samples_of. */
+bool samples_row_make_visible(pd_measurement *row);
 /* Shows more figures of medians that, printed with the figures that their own spread supports, would be out of order,
  * or as low as the least. False on no memory. */
 bool samples_show_order(samples *self);

@@ -1,6 +1,7 @@
 /* See sweep_cell.h. */
 #include "sweep_cell.h"
 
+#include "compare/samples.h"
 #include "measure/measurement_json.h"
 
 #include <stdio.h>
@@ -119,7 +120,9 @@ bool sweep_cell_take(const sweep_plan *plan, uint32_t cell, run_time time, bool 
   /* A run that had a device, and fails for want of records, leaves its outputs. */
   out->no_device = out->code == CODE_DEVICE && !written;
   if (runs) read_ended(plan, cell, time, written, row, out);
-  if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK)) return true;
+  if (!out->measured || (name_cell(plan, cell, time, row) == PD_OK && note_draw(plan, cell, row) == PD_OK &&
+                         samples_row_make_visible(row)))
+    return true;
   error_no_memory(err);
   return false;
 }

@@ -54,6 +54,7 @@ PD_TEST(broken, kinds_and_tables) {
   REFUSED("kind_99", 0, "its kind 99 is none that pdhost " VERSION " knows");
   REFUSED("null_ops", 0, "it has no table of scenario functions");
   REFUSED("no_step", 0, "its scenario table has no step");
+  REFUSED("bare_cure", 0, "its cure of allocator has no settings");
   REFUSED("bad_name", 0, "its name is not of the form [a-z0-9_]+");
   REFUSED("grown", PD_KIND_SINK, "is a scenario, not a sink");
 }

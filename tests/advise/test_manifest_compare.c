@@ -115,6 +115,8 @@ PD_TEST(manifest_compare, losses) {
   cr_assert_float_eq(got.most, 0.05 / 2.25, 1e-9);
   got = losses_after("null", "2.4", &differs);
   cr_assert(differs && isinf(got.most));
+  got = losses_after("2.25]", "-1.7e308]", &differs);
+  cr_assert_float_eq(got.most, 1, 1e-9);
   got = losses_after(", 2.25]", "]", &differs);
   cr_assert(differs);
   cr_assert_eq(got.now, 2);
@@ -150,6 +152,8 @@ PD_TEST(manifest_compare, files_that_are_refused) {
                 {"\"1.0.0\"", "1", "program is missing"},
                 {"\"losses\": [", "\"losses\": [\"x\", ", "losses is missing"},
                 {"\"gemm\": 3", "\"gemm\": \"3\"", "windows is missing"},
+                {"\"gemm\": 3", "\"gemm\": -3", "windows is missing"},
+                {"\"launches\": 4", "\"launches\": -4", "windows is missing"},
                 {"\"given\"", "\"other\"", "given is missing"},
                 {"[1000", "[1.5", "step_time_ns is missing"}};
   cr_assert_str_eq(refused(whole), "");

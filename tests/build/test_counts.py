@@ -58,14 +58,15 @@ class Counts(unittest.TestCase):
         self.assertIn("has no runs that could be added to", ended.stderr)
         self.assertEqual(old.read_text(encoding="utf-8"), '{"figures": []}')
 
-    def fuzz(self, **targets):
-        """scripts/fuzz with these targets: what each prints and its exit status. Its exit status, and the line that it adds."""
+    def fuzz(self, *names, **targets):
+        """scripts/fuzz with these targets: what each prints and its exit status. `names`: those asked for, none: all. Its
+        exit status, and the line that it adds."""
         (self.folder / "scripts").mkdir(exist_ok=True)
         shutil.copy(ROOT / "scripts/fuzz", self.folder / "scripts/fuzz")
         self.write("bin/cmake", "#!/bin/sh\n", 0o755)
         for name, (prints, status) in targets.items():
             self.write(f"build/asan/tests/fuzz_{name}", f"#!/bin/sh\nprintf '{prints}' >&2\nexit {status}\n", 0o755)
-        ended = subprocess.run([str(self.folder / "scripts/fuzz"), "1", "--json", str(self.folder / "lines")], check=False,
+        ended = subprocess.run([str(self.folder / "scripts/fuzz"), "1", "--json", str(self.folder / "lines"), *names], check=False,
                                env={**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"},
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         lines = self.folder / "lines"
@@ -87,6 +88,14 @@ class Counts(unittest.TestCase):
     def test_no_target_that_passed_is_no_line(self):
         ended, said = self.fuzz(aa=("", 1))
         self.assertEqual((ended.returncode, said), (1, []), ended.stdout)
+
+    def test_targets_that_are_named_run_alone(self):
+        right = ("stat::number_of_executed_units: 12\\n", 0)
+        ended, said = self.fuzz("bb", "cc", aa=("", 1), bb=right, cc=right)
+        self.assertEqual((ended.returncode, [row["what"] for row in said[0]["rows"]]), (0, ["bb", "cc"]), ended.stdout)
+        ended, said = self.fuzz("nowhere", aa=right)
+        self.assertEqual((ended.returncode, len(said)), (1, 1), ended.stdout)
+        self.assertIn("fuzz_nowhere was not built", ended.stdout)
 
 
 if __name__ == "__main__":

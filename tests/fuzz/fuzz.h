@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -22,6 +24,17 @@ static inline char *fuzz_text(const uint8_t *data, size_t bytes) {
   if (bytes) memcpy(text, data, bytes);
   text[bytes] = '\0';
   return text;
+}
+
+/* The input as a file of its own, to be unlinked: what is fuzzed may take a path alone, and a library may not follow
+ * /proc/self/fd. */
+static inline bool fuzz_file(const uint8_t *data, size_t bytes, char path[64]) {
+  snprintf(path, 64, "/dev/shm/pdhost_fuzz_XXXXXX");
+  const int file = mkstemp(path);
+  if (file < 0) return false;
+  const bool written = write(file, data, bytes) == (ssize_t)bytes;
+  close(file);
+  return written;
 }
 
 #endif

@@ -44,7 +44,7 @@ static void read_file(const uint8_t *data, size_t bytes) {
     (void)fuzz_reader(data, bytes, NULL);
     return;
   }
-  if (write_file(data, bytes, path) && ops->open(&host, NULL, path, &state) == PD_OK) {
+  if (fuzz_file(data, bytes, path) && ops->open(&host, NULL, path, &state) == PD_OK) {
     read_run(ops, state);
     ops->close(state);
   }

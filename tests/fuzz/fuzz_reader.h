@@ -3,13 +3,11 @@
 #ifndef TESTS_FUZZ_FUZZ_READER_H
 #define TESTS_FUZZ_FUZZ_READER_H
 
+#include "fuzz.h"
+
 #include "facts/step_finder.h"
 #include "trace/intake/intake.h"
 #include "trace/recorder.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static pd_status fail(const pd_host *host, pd_status code, const char *format, ...) {
   (void)host;
@@ -62,16 +60,6 @@ static bool read_window(const pd_reader_ops *ops, void *state) {
   return read;
 }
 
-/* A file of its own for each input: readers take a path, and a library may not follow /proc/self/fd. */
-static bool write_file(const uint8_t *data, size_t bytes, char path[64]) {
-  snprintf(path, 64, "/dev/shm/pdhost_fuzz_XXXXXX");
-  const int file = mkstemp(path);
-  if (file < 0) return false;
-  const bool written = write(file, data, bytes) == (ssize_t)bytes;
-  close(file);
-  return written;
-}
-
 static int fuzz_reader(const uint8_t *data, size_t bytes, const void *options) {
   enum { MOST_WINDOWS = 8 };
   const pd_plugin *table = pd_plugin_entry();
@@ -79,7 +67,7 @@ static int fuzz_reader(const uint8_t *data, size_t bytes, const void *options) {
   char path[64];
   void *state = NULL;
   (void)table->ops.reader->probe("fuzz", data, bytes);
-  if (write_file(data, bytes, path) && table->ops.reader->open(&host, options, path, &state) == PD_OK) {
+  if (fuzz_file(data, bytes, path) && table->ops.reader->open(&host, options, path, &state) == PD_OK) {
     for (int i = 0; i < MOST_WINDOWS && read_window(table->ops.reader, state); i++)
       ;
     table->ops.reader->close(state);

@@ -115,13 +115,19 @@ static double real_at(const json_t *array, uint64_t index) {
   return json_is_number(at) ? json_number_value(at) : (double)NAN;
 }
 
+/* Each divided first: the distance of two large ones may be none of the numbers. */
+static double distance(double then, double now) {
+  const double larger = fmax(fabs(then), fabs(now));
+  return isnan(then) || isnan(now) ? (double)INFINITY : fabs(now / larger - then / larger);
+}
+
 static void compare_losses(sides of, compared_losses *out) {
   *out = (compared_losses){.then = json_array_size(of.then), .now = json_array_size(of.now)};
   const uint64_t both = out->then < out->now ? out->then : out->now;
   for (uint64_t i = 0; i < both; i++) {
     const double then = real_at(of.then, i), now = real_at(of.now, i);
     if (then == now || (isnan(then) && isnan(now))) continue;
-    const double share = isnan(then) || isnan(now) ? (double)INFINITY : fabs(now - then) / fmax(fabs(then), fabs(now));
+    const double share = distance(then, now);
     if (!out->unlike++) out->first = i;
     if (share > out->most) out->most = share;
   }

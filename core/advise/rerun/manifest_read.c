@@ -38,15 +38,17 @@ static bool is_part(const part *want, const json_t *value) {
   return true;
 }
 
+static bool is_count(const json_t *value) { return json_is_integer(value) && json_integer_value(value) >= 0; }
+
 static bool is_window(const json_t *window) {
   const json_t *names = json_object_get(window, "names");
   const char *key;
   const json_t *at;
-  if (!json_is_integer(json_object_get(window, "operations")) ||
-      !json_is_integer(json_object_get(window, "launches")) || !json_is_integer(json_object_get(window, "steps")) ||
-      !json_is_string(json_object_get(window, "sha256")) || !json_is_object(names))
+  if (!is_count(json_object_get(window, "operations")) || !is_count(json_object_get(window, "launches")) ||
+      !is_count(json_object_get(window, "steps")) || !json_is_string(json_object_get(window, "sha256")) ||
+      !json_is_object(names))
     return false;
-  json_object_foreach((json_t *)names, key, at) if (!json_is_integer(at)) return false;
+  json_object_foreach((json_t *)names, key, at) if (!is_count(at)) return false;
   return true;
 }
 

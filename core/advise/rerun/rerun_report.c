@@ -2,6 +2,7 @@
 #include "rerun_report.h"
 
 #include "base/json_text.h"
+#include "base/visible.h"
 #include "base/wrap.h"
 
 #include <pdhost/quantity.h>
@@ -12,7 +13,7 @@
 
 #define RERUN_FORMAT "pdhost.rerun/1"
 
-enum { TITLE_WIDTH = 15, VALUE_BYTES = 64, SENTENCE_BYTES = 512 };
+enum { TITLE_WIDTH = 15, VALUE_BYTES = 64, NAME_BYTES = 200, HASH_SHOWN = 12, SENTENCE_BYTES = 512 };
 
 /* ---- text ---- */
 
@@ -34,21 +35,28 @@ static void print_sentence(const manifest_comparison *of) {
   printf("\n");
 }
 
+/* The digits of a hash, which end the value; NULL: it has none, or few. */
+static const char *hash_digits(const char *value) {
+  const char *hash = strstr(value, "sha256:"), *digits = value;
+  const bool is_build = !hash && strncmp(value, "build-id:", 9) == 0;
+  if (hash) digits = hash + 7;
+  if (is_build) digits = value + 9;
+  const size_t count = strspn(digits, "0123456789abcdef");
+  return !digits[count] && count > (hash || is_build ? HASH_SHOWN : 63) ? digits : NULL;
+}
+
 /* The beginning of a long hash is enough to tell two apart. */
 static const char *short_value(const char *value, char text[VALUE_BYTES]) {
-  const char *hash = value ? strstr(value, "sha256:") : NULL;
+  char before[4 * VALUE_BYTES];
+  const char *digits = value ? hash_digits(value) : NULL;
   if (!value) return "(not there)";
-  if (!hash && strncmp(value, "build-id:", 9) == 0) hash = value;
-  if (!hash && strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64) hash = value;
-  if (hash) {
-    const char *digits = strchr(hash, ':');
-    digits = digits ? digits + 1 : hash;
-    (void)snprintf(text, VALUE_BYTES, "%.*s%.12s...", (int)(digits - value < 32 ? digits - value : 32), value, digits);
-  } else if (strlen(value) >= VALUE_BYTES) {
-    (void)snprintf(text, VALUE_BYTES, "%.*s...", VALUE_BYTES - 4, value);
-  } else {
-    (void)snprintf(text, VALUE_BYTES, "%s", value);
+  if (!digits) {
+    visible_copy(text, VALUE_BYTES, value);
+    return text;
   }
+  (void)snprintf(before, sizeof before, "%.*s", (int)(digits - value), value);
+  const size_t used = visible_copy(text, VALUE_BYTES - HASH_SHOWN - 3, before);
+  (void)snprintf(text + used, VALUE_BYTES - used, "%.*s...", HASH_SHOWN, digits);
   return text;
 }
 
@@ -66,9 +74,9 @@ static void print_group(const compared_group *group) {
            group->counts ? "" : "; does not count");
   for (uint32_t i = 0; i < group->change_count && i < RERUN_SHOWN; i++) {
     const compared_change *at = &group->changes[i];
-    char then[VALUE_BYTES], now[VALUE_BYTES], line[SENTENCE_BYTES];
-    (void)snprintf(line, sizeof line, "%.200s: %s -> %s", at->name, short_value(at->then, then),
-                   short_value(at->now, now));
+    char name[NAME_BYTES], then[VALUE_BYTES], now[VALUE_BYTES], line[SENTENCE_BYTES];
+    visible_copy(name, sizeof name, at->name);
+    (void)snprintf(line, sizeof line, "%s: %s -> %s", name, short_value(at->then, then), short_value(at->now, now));
     wrap_print(line, printf("  "), 6);
   }
   if (group->change_count > RERUN_SHOWN)

@@ -18,7 +18,8 @@ enum {
   OFFSET,
   BAD_NAME,
   NO_STEP,
-  SHORT_ROWS
+  SHORT_ROWS,
+  BARE_CURE
 };
 
 typedef struct {
@@ -62,11 +63,14 @@ static pd_status step(void *state, const pd_step *at) {
 }
 static void teardown(void *state) { (void)state; }
 
+static const pd_cure cures[] = {{"allocator", BROKEN == BARE_CURE ? NULL : "scenario.count=0"}, {NULL, NULL}};
+
 static const pd_scenario_ops ops = {.size = BROKEN == SHORT_OPS ? 16 : sizeof(pd_scenario_ops),
                                     .bottleneck = "none",
                                     .init = init,
                                     .step = BROKEN == NO_STEP ? NULL : step,
-                                    .teardown = teardown};
+                                    .teardown = teardown,
+                                    .cures = cures};
 
 static const pd_plugin table = {.size = BROKEN == SIZE_0   ? 0
                                         : BROKEN == SIZE_8 ? 8
