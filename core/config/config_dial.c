@@ -54,7 +54,9 @@ bool config_dial_of(const config *self, config_dial *out) {
                        .none = self->scenario.plugin->table->ops.scenario->dial_none,
                        .start = number_of(self, key),
                        .most = most_of(self, key),
-                       .key = key};
+                       .key = key,
+                       .is_time = is_time(key),
+                       .is_count = row_of(self, key)->type == PD_INT};
   if (is_time(key) && strcmp(row_of(self, key)->def, "0") == 0 && !(out->start > 0)) out->start = START_US;
   return (out->us > 0 || out->share > 0) && out->start > out->none;
 }

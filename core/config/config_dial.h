@@ -8,6 +8,8 @@ typedef struct config_dial {
   double us, share;         /* that the step is to take for what is injected; one of them, the other is 0 */
   double none, start, most; /* of the key: nothing is injected, as it is set, its upper bound */
   const char *key;          /* the scenario's */
+  bool is_time;             /* the key is the time itself, in microseconds */
+  bool is_count;            /* between two counts, steps have either */
 } config_dial;
 
 /* False: it was not asked for anything, or its key is set to inject nothing. */

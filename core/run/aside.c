@@ -84,16 +84,25 @@ pd_status aside_steps(run_state *run, aside *self) {
   return end(run, status);
 }
 
-/* Steps of one kind; `mean_ns` is of the last `timed` ones. */
-static pd_status turn(run_state *run, uint64_t settle, uint64_t timed, bool control, uint64_t *index, double *mean_ns) {
+/* What the next steps inject on average. Steps have whole counts (pd_kit_count). */
+static double amount_of(const run_state *run, uint64_t steps) {
+  const double from = (double)run->dialled_steps, to = from + (double)steps;
+  if (!run->dialled_count) return run->amount;
+  return (floor(run->amount * to) - floor(run->amount * from)) / (double)steps;
+}
+
+/* Steps of one kind; the pair gets the mean of the last `timed` ones. */
+static pd_status turn(run_state *run, uint64_t settle, uint64_t timed, bool control, uint64_t *index,
+                      truth_block_pair *pair) {
   int64_t from_ns = 0, to_ns = 0;
   pd_status status = PD_OK;
   for (uint64_t i = 0; i < settle + timed && status == PD_OK; i++) {
     if (i == settle) status = settled(run, &from_ns);
+    if (i == settle && !control) pair->amount = amount_of(run, timed);
     if (status == PD_OK) status = signals_pending() ? PD_STOP : one_aside(run, (*index)++, control, false);
   }
   if (status == PD_OK) status = settled(run, &to_ns);
-  *mean_ns = (double)(to_ns - from_ns) / (double)timed;
+  *(control ? &pair->without_ns : &pair->with_ns) = (double)(to_ns - from_ns) / (double)timed;
   return status;
 }
 
@@ -117,18 +126,14 @@ pd_status aside_turns_run(run_state *run, aside_turns *self) {
   if (status != PD_OK) return status;
   for (uint64_t i = 0; i < aside_to_settle(run) && status == PD_OK; i++) status = one_aside(run, index++, false, false);
   for (uint64_t i = 0; i < pairs && status == PD_OK; i++) {
-    aside_pair *pair = &self->pairs[i];
+    truth_block_pair *pair = &self->pairs[i];
     const bool control = i % 2; /* the first of the pair: what drifts hits both alike */
-    status = turn(run, settle, timed, control, &index, control ? &pair->without_ns : &pair->with_ns);
+    status = turn(run, settle, timed, control, &index, pair);
     if (status != PD_OK) break;
-    status = turn(run, settle, timed, !control, &index, control ? &pair->with_ns : &pair->without_ns);
+    status = turn(run, settle, timed, !control, &index, pair);
   }
   if (status == PD_OK) self->count = pairs;
   return end(run, status);
-}
-
-uint64_t aside_turns_steps(const run_state *run, uint64_t timed) {
-  return aside_to_settle(run) + 2 * pairs_of(run, timed) * (turn_settle(run) + turn_timed(run, timed));
 }
 
 uint64_t aside_to_settle(const run_state *run) { return 2 + data_loader_ahead(run->loader); }

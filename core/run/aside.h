@@ -4,6 +4,7 @@
 #define CORE_RUN_ASIDE_H
 
 #include "run_state.h"
+#include "truth/truth_effect.h"
 
 typedef struct aside {
   uint64_t steps, timed; /* timed: how many of the last ones */
@@ -18,19 +19,13 @@ pd_status aside_steps(run_state *run, aside *self);
 /* Steps with what the scenario injects and steps without, in turns that are as short as can be timed: a machine's pace
  * changes within a few steps. */
 enum { ASIDE_PAIRS_MOST = 64 };
-typedef struct aside_pair {
-  double with_ns, without_ns; /* of a timed step, its wait for data included */
-} aside_pair;
-
 typedef struct aside_turns {
-  uint64_t timed; /* steps of either kind, rounded up to whole turns */
-  uint64_t count; /* 0: the data ended before */
-  aside_pair pairs[ASIDE_PAIRS_MOST];
+  uint64_t timed;                           /* steps of either kind, rounded up to whole turns */
+  uint64_t count;                           /* 0: the data ended before */
+  truth_block_pair pairs[ASIDE_PAIRS_MOST]; /* of timed steps, their waits for data included */
 } aside_turns;
 
 pd_status aside_turns_run(run_state *run, aside_turns *self);
-/* How many steps that takes. */
-uint64_t aside_turns_steps(const run_state *run, uint64_t timed);
 
 /* As many steps as the loader needs to reach its usual pace. */
 uint64_t aside_to_settle(const run_state *run);

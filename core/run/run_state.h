@@ -76,7 +76,8 @@ typedef struct run_state {
   uint64_t warmup_steps, max_steps; /* max_steps 0: no limit */
   uint64_t epochs;                  /* 0: no limit */
   uint64_t truth_rounds, truth_block;
-  bool dialled; /* its steps have this amount in place of the scenario's own (truth/dial_run.h) */
+  bool dialled;       /* its steps have this amount in place of the scenario's own (truth/dial_run.h) */
+  bool dialled_count; /* it is a mean: each step has a whole number */
   double amount;
   /* Steps with it before the scheduled ones: a fraction of a count falls on other steps of each block. */
   uint64_t dialled_steps;

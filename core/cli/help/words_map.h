@@ -157,6 +157,8 @@
   X("asked_us_per_step", "time to inject in a step, as it was dialled; null: not dialled by time")                     \
   X("measured_us_per_step", "median of what came of the time that was dialled")                                        \
   X("dial_error_percent", "by how much what was injected is off what was dialled")                                     \
+  X("dial_error_low_percent", "lower end of its 95 % interval; null: not an estimate")                                 \
+  X("dial_error_high_percent", "upper end of its 95 % interval; null: not an estimate")                                \
   X("asked_count_per_step", "how many things to inject in a step, as it was dialled")                                  \
   X("effect", "what the injection adds to a step, measured beside steps without it; null: not measured")               \
   X("control_step_us", "median time of the steps without the injection")                                               \

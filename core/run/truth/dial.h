@@ -3,27 +3,28 @@
 #ifndef CORE_RUN_TRUTH_DIAL_H
 #define CORE_RUN_TRUTH_DIAL_H
 
+#include "truth_effect.h"
 #include "config/config_dial.h"
 
 #include <pdhost/plugin.h>
 
-enum { DIAL_TRIALS = 10, DIAL_REFINEMENTS = 4 }; /* at most */
+#include <stdint.h>
 
-typedef struct dial_trial {
-  double amount;
-  double close;               /* the standard error of the effect that is good enough, over what is wanted */
-  double with_ns, without_ns; /* measured: a step with the amount and without the injection */
-  bool last;                  /* measured: there is no time for another */
-} dial_trial;
+enum { DIAL_PAIRS_ONCE = 64 }; /* at most */
 
-/* Not PD_OK: the search ends. */
-typedef pd_status (*dial_measure)(void *user, dial_trial *trial);
+/* Where the search gets its steps from. */
+typedef struct dial_source {
+  /* A few pairs of steps with `amount` and without the injection, one at least. Not PD_OK: the search ends. */
+  pd_status (*pairs)(void *user, double amount, truth_block_pair *out, uint64_t *count);
+  int64_t (*now_ns)(void *user);
+  void *user;
+} dial_source;
 
 /* What is asked for, where a step without the injection takes `without_ns`. */
 double dial_wanted_ns(double us, double share, double without_ns);
 
-/* Finds an amount that is near by rough trials, then moves it by exact ones. It stays within the bounds of the key.
- * What `measure` returns if it is not PD_OK. */
-pd_status dial_find(const config_dial *asked, dial_measure measure, void *user, double *amount);
+/* Finds an amount that is near by rough trials, then a better one by exact trials, until their spread says that it is
+ * right or `limit_ns` are over. It stays within the bounds of the key. What `pairs` returns if it is not PD_OK. */
+pd_status dial_find(const config_dial *asked, const dial_source *source, int64_t limit_ns, double *amount);
 
 #endif

@@ -5,7 +5,8 @@
 #include "run/run_state.h"
 
 /* What the search may take, and what the rounds may that say what came of it. */
-#define DIAL_RUN_LIMIT_NS INT64_C(5000000000)
+#define DIAL_RUN_LIMIT_NS INT64_C(10000000000)
+#define DIAL_RUN_ROUNDS_NS INT64_C(5000000000)
 
 /* Blocks of steps with and without the injection in turns, outside the profiler, until the step takes the time that was
  * asked for; from then on the run's steps have that amount. Nothing where nothing was asked for. */

@@ -38,8 +38,7 @@ static pd_status truth_turns(run_state *run) {
   aside_turns turns = {.timed = run->truth_block};
   pd_status status = aside_turns_run(run, &turns);
   if (status == PD_OK && !turns.count) return PD_STOP;
-  for (uint64_t i = 0; i < turns.count && status == PD_OK; i++)
-    status = truth_round(run->truth, turns.pairs[i].with_ns, turns.pairs[i].without_ns);
+  for (uint64_t i = 0; i < turns.count && status == PD_OK; i++) status = truth_round(run->truth, &turns.pairs[i]);
   return status;
 }
 
@@ -65,18 +64,19 @@ pd_status interleave_run(run_state *run) {
   const int kinds = !is_input(run) && data_loader_is_dialled(run->loader) ? BLOCK_KINDS : BLOCK_PLAIN_LOADER;
   pd_status status = PD_OK;
   const bool in_turns = run->dialled && kinds == BLOCK_PLAIN_LOADER;
-  const uint64_t steps =
-      in_turns ? aside_turns_steps(run, run->truth_block) : (uint64_t)kinds * (aside_to_settle(run) + run->truth_block);
+  const uint64_t steps = (uint64_t)kinds * (aside_to_settle(run) + run->truth_block);
   if (run->truth_rounds) {
     board_phase("measuring what the injection costs");
-    progress_enter("measuring what the injection costs", "step", run->truth_rounds * steps);
+    /* How many rounds a dial will need is not known. */
+    progress_enter("measuring what the injection costs", "step", run->dialled ? 0 : run->truth_rounds * steps);
   }
-  const int64_t until_ns = monotonic_ns() + DIAL_RUN_LIMIT_NS;
+  const int64_t until_ns = monotonic_ns() + DIAL_RUN_ROUNDS_NS;
   for (uint64_t round = 0; status == PD_OK && !signals_pending() && is_needed(run, round, until_ns); round++) {
     double ns[BLOCK_KINDS];
     status = in_turns ? truth_turns(run) : truth_blocks(run, round, kinds, ns);
     if (status == PD_STOP && !run->stopped) return PD_OK; /* the data ended */
-    if (status == PD_OK && !in_turns) status = truth_round(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_CONTROL]);
+    if (status == PD_OK && !in_turns)
+      status = truth_round(run->truth, &(truth_block_pair){ns[BLOCK_WHOLE], ns[BLOCK_CONTROL], run->amount});
     if (status == PD_OK && kinds == BLOCK_KINDS)
       status = truth_round_input(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_PLAIN_LOADER]);
   }

@@ -211,13 +211,13 @@ static pd_status add_round(truth_block_pair **at, truth_rounds *all, uint64_t *r
   return PD_OK;
 }
 
-pd_status truth_round(truth *self, double with_ns, double without_ns) {
-  return add_round(&self->rounds, &self->all.rounds, &self->round_room, (truth_block_pair){with_ns, without_ns});
+pd_status truth_round(truth *self, const truth_block_pair *pair) {
+  return add_round(&self->rounds, &self->all.rounds, &self->round_room, *pair);
 }
 
 pd_status truth_round_input(truth *self, double with_ns, double without_ns) {
   return add_round(&self->input_rounds, &self->all.input_rounds, &self->input_round_room,
-                   (truth_block_pair){with_ns, without_ns});
+                   (truth_block_pair){.with_ns = with_ns, .without_ns = without_ns});
 }
 
 pd_status truth_cure(truth *self, const char *cause, const char *settings, bool predicted) {
@@ -234,10 +234,12 @@ pd_status truth_cure(truth *self, const char *cause, const char *settings, bool 
 
 pd_status truth_round_cure(truth *self, double with_ns, double without_ns) {
   truth_cured *at = &self->cures[self->all.cure_count - 1];
-  return add_round(&at->own_rounds, &at->rounds, &self->cure_round_room, (truth_block_pair){with_ns, without_ns});
+  return add_round(&at->own_rounds, &at->rounds, &self->cure_round_room,
+                   (truth_block_pair){.with_ns = with_ns, .without_ns = without_ns});
 }
 
-void truth_dial(truth *self, double us, double share) {
+void truth_dial(truth *self, double us, double share, double amount) {
+  self->all.rounds.amount = amount;
   self->all.dial_us = us;
   self->all.dial_share = share;
 }
@@ -255,24 +257,35 @@ uint64_t truth_steps(const truth *self) { return self->all.row_count; }
 
 bool truth_dialled(const truth *self, const pd_run *run, double *asked_us, double *injected_us) {
   truth_figures all = self->all;
-  double percent;
+  truth_dialled_time of;
   all.rows = self->rows.rows;
-  if (!truth_figures_dial(&all, run, false, asked_us, &percent)) return false;
-  *injected_us = *asked_us * (1 + percent / 100);
+  if (!truth_figures_dial(&all, run, false, &of)) return false;
+  *asked_us = of.asked_us;
+  *injected_us = of.measured_us;
   return true;
+}
+
+/* Chance alone may have made it so. */
+static bool may_be_right(const truth_dialled_time *of) {
+  return of->low_us <= of->asked_us && of->asked_us <= of->high_us;
 }
 
 void truth_tell(const truth *self, const pd_run *run) {
   truth_figures all = self->all;
   all.rows = self->rows.rows;
   for (int loader = 0; loader < 2; loader++) {
-    double asked_us, percent;
-    if (!truth_figures_dial(&all, run, loader, &asked_us, &percent) || !(fabs(percent) > TRUTH_DIAL_ERROR)) continue;
-    log_line(PD_LOG_WARN, NULL,
-             "%s was to inject %.0f us a step and injected %.0f us, %.0f %% %s: the device or the machine's other work "
-             "moved it",
-             loader ? "the loader" : run->scenario, asked_us, asked_us * (1 + percent / 100), fabs(percent),
-             percent > 0 ? "more" : "less");
+    char interval[64] = "";
+    truth_dialled_time of;
+    if (!truth_figures_dial(&all, run, loader, &of) || may_be_right(&of)) continue;
+    const double percent = truth_figures_off(&of, of.measured_us);
+    if (!(fabs(percent) > TRUTH_DIAL_ERROR)) continue;
+    if (!isnan(of.low_us)) snprintf(interval, sizeof interval, " (95 %%: %.0f to %.0f us)", of.low_us, of.high_us);
+    log_line(
+        PD_LOG_WARN, NULL,
+        "%s was to inject %.0f us a step and injected %.0f us%s, %.0f %% %s: the device or the machine's other work "
+        "moved it",
+        loader ? "the loader" : run->scenario, of.asked_us, of.measured_us, interval, fabs(percent),
+        percent > 0 ? "more" : "less");
   }
 }
 

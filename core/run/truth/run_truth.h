@@ -2,6 +2,8 @@
 #ifndef CORE_RUN_RUN_TRUTH_H
 #define CORE_RUN_RUN_TRUTH_H
 
+#include "truth_effect.h"
+
 #include <pdhost/sink.h>
 #include <pdhost/truth.h>
 
@@ -27,8 +29,8 @@ void truth_step_timed(truth *self, const pd_step_stats *stats);
 /* Reads the device times of the steps so far. Their work is done; outside windows. */
 void truth_settle(truth *self);
 
-/* One round of steps with and without the injection: the mean time of a step in either block. */
-pd_status truth_round(truth *self, double with_ns, double without_ns);
+/* One round of steps with and without the injection. */
+pd_status truth_round(truth *self, const truth_block_pair *pair);
 /* The same of what the loader injects beside the scenario. */
 pd_status truth_round_input(truth *self, double with_ns, double without_ns);
 
@@ -39,8 +41,9 @@ pd_status truth_cure(truth *self, const char *cause, const char *settings, bool 
 pd_status truth_round_cure(truth *self, double with_ns, double without_ns);
 
 /* The scenario injects what makes its step as much longer: microseconds, or a share of it (the other is 0). How much
- * that came to is the effect of the rounds; what the scenario says itself of what it was asked for is set aside. */
-void truth_dial(truth *self, double us, double share);
+ * that came to is the effect of the rounds, which have `amount` on average; what the scenario says itself of what it
+ * was asked for is set aside. */
+void truth_dial(truth *self, double us, double share, double amount);
 /* Whether the rounds so far tell it with a standard error of at most `close`, a part of what was asked for. True where
  * no effect was asked for, and on no memory. */
 bool truth_dial_is_known(const truth *self, double close);
@@ -54,7 +57,8 @@ uint64_t truth_steps(const truth *self);
  * dialled by time, or there is no memory. */
 bool truth_dialled(const truth *self, const pd_run *run, double *asked_us, double *injected_us);
 
-/* Warns where what was injected is off what was asked for by more than TRUTH_DIAL_ERROR per cent. */
+/* Warns where what was injected is off what was asked for by more than TRUTH_DIAL_ERROR per cent, and by more than
+ * chance explains. */
 #define TRUTH_DIAL_ERROR 5
 void truth_tell(const truth *self, const pd_run *run);
 

@@ -63,6 +63,7 @@ static bool open_twin(const run_state *of, const char *settings, twin *out) {
   ok = ok && run_parts_open(out->run, out->settings) == CODE_DONE;
   if (ok && config_dial_of(out->settings, &asked)) { /* as much is injected as in the run itself */
     out->run->dialled = of->dialled;
+    out->run->dialled_count = of->dialled_count;
     out->run->amount = of->amount;
   }
   log_set_level(level);

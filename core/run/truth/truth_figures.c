@@ -116,54 +116,54 @@ static double asked_of_loader(const truth_figures *self) {
   return self->loaded ? 1e-3 * (double)self->asked_loader_ns : NAN;
 }
 
-typedef struct dial {
-  double asked_us, measured_us; /* asked: NaN for what is not dialled by time */
-} dial;
-
 static bool is_dialled_by_effect(const truth_figures *self) { return self->dial_us > 0 || self->dial_share > 0; }
 
 /* By its effect on the step: what was to be added, and what the rounds say was. */
-static bool dial_by_effect(const truth_figures *self, dial *out) {
+static bool dial_by_effect(const truth_figures *self, truth_dialled_time *out) {
   truth_effect effect;
-  *out = (dial){NAN, NAN};
+  *out = (truth_dialled_time){NAN, NAN, NAN, NAN};
   if (!self->rounds.count) return true;
   if (!truth_effect_of(&self->rounds, &effect)) return false;
-  *out = (dial){1e-3 * dial_wanted_ns(self->dial_us, self->dial_share, effect.without_ns), 1e-3 * effect.added_ns};
+  const double us = 1e-3 * effect.without_ns;
+  *out = (truth_dialled_time){1e-3 * dial_wanted_ns(self->dial_us, self->dial_share, effect.without_ns),
+                              1e-3 * effect.added_ns, us * (effect.ratio.low - 1), us * (effect.ratio.high - 1)};
   return true;
 }
 
-static bool dial_of(const truth_figures *self, const pd_run *run, bool loader, const sums *all, dial *out) {
+static bool dial_of(const truth_figures *self, const pd_run *run, bool loader, const sums *all,
+                    truth_dialled_time *out) {
   if (loader || is_input(run)) {
-    *out = (dial){asked_of_loader(self), all->loader_us};
+    *out = (truth_dialled_time){asked_of_loader(self), all->loader_us, NAN, NAN};
     return true;
   }
   if (is_dialled_by_effect(self)) return dial_by_effect(self, out);
-  *out = (dial){self->asked_us < 0 ? NAN : self->asked_us, all->measured_us};
+  *out = (truth_dialled_time){self->asked_us < 0 ? NAN : self->asked_us, all->measured_us, NAN, NAN};
   return true;
 }
 
-static bool add_dial(json_t *to, const dial *of) {
+double truth_figures_off(const truth_dialled_time *of, double us) {
+  return of->asked_us > 0 ? 100 * (us / of->asked_us - 1) : NAN;
+}
+
+static bool add_dial(json_t *to, const truth_dialled_time *of) {
   return add_number(to, "asked_us_per_step", of->asked_us) &&
          add_number(to, "measured_us_per_step", isnan(of->asked_us) ? NAN : of->measured_us) &&
-         add_number(to, "dial_error_percent", of->asked_us > 0 ? 100 * (of->measured_us / of->asked_us - 1) : NAN);
+         add_number(to, "dial_error_percent", truth_figures_off(of, of->measured_us)) &&
+         add_number(to, "dial_error_low_percent", truth_figures_off(of, of->low_us)) &&
+         add_number(to, "dial_error_high_percent", truth_figures_off(of, of->high_us));
 }
 
 static bool add_dials(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
-  dial of;
+  truth_dialled_time of;
   const bool by_count = self->asked_count && !is_dialled_by_effect(self);
   return dial_of(self, run, false, all, &of) && add_dial(to, &of) &&
          add_number(to, "asked_count_per_step", by_count ? (double)self->asked_count : NAN);
 }
 
-bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent) {
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, truth_dialled_time *out) {
   sums all;
-  dial of;
-  if (!self->row_count || (loader && !is_mixed(self, run)) || !add_up(self, run, &all) ||
-      !dial_of(self, run, loader, &all, &of) || !(of.asked_us > 0))
-    return false;
-  *asked_us = of.asked_us;
-  *percent = 100 * (of.measured_us / of.asked_us - 1);
-  return true;
+  return self->row_count && (!loader || is_mixed(self, run)) && add_up(self, run, &all) &&
+         dial_of(self, run, loader, &all, out) && out->asked_us > 0;
 }
 
 static json_t *share(double value) { return json_text_number(value, SHARE_DECIMALS); }
@@ -208,7 +208,7 @@ static bool add_effect(json_t *to, const truth_rounds *of, bool is_baseline) {
 static bool add_also(json_t *to, const truth_figures *self, const pd_run *run, const sums *all) {
   json_t *also = json_array();
   bool whole = true;
-  dial of;
+  truth_dialled_time of;
   if (is_mixed(self, run)) {
     json_t *object = json_object();
     whole = json_text_add(object, "cause", json_text_of("input_bound")) &&

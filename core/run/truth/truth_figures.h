@@ -40,9 +40,18 @@ typedef struct truth_figures {
   bool timed, counted, loaded; /* the scenario measured time; it counted; the loader was dialled by time */
 } truth_figures;
 
-/* How far what was injected by time is off what was asked for, per cent, of the scenario (loader = false) or of what
- * the loader injects beside it. False: it is not dialled by time, or there is no memory. */
-bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, double *asked_us, double *percent);
+/* What was asked for and what was injected, microseconds a step. */
+typedef struct truth_dialled_time {
+  double asked_us;        /* NaN: not dialled by time */
+  double measured_us;     /* median of the steps; where the effect is dialled, what the rounds say */
+  double low_us, high_us; /* 95 % interval of that; NaN where each step's time is measured itself */
+} truth_dialled_time;
+
+/* The scenario's (loader = false), or that of what the loader injects beside it. False: it is not dialled by time, or
+ * there is no memory. */
+bool truth_figures_dial(const truth_figures *self, const pd_run *run, bool loader, truth_dialled_time *out);
+/* Per cent that `us` is off what was asked for. NaN where nothing was. */
+double truth_figures_off(const truth_dialled_time *of, double us);
 
 /* The document. False on no memory. */
 bool truth_figures_print(const truth_figures *self, const pd_run *run, FILE *out);
