@@ -40,7 +40,7 @@ class Tutorial(Case):
                     if out.startswith("Verdict  host compute"):
                         break
                 self.assertRegex(out, r"^Verdict  host compute", err)
-                share = float(re.search(r"Share +([\d.]+) %", out).group(1))
+                share = float(re.search(r"Gain +([\d.]+) %", out).group(1))
                 self.assertGreater(share, 15, out[:800])
 
     def test_nothing_is_injected_into_a_control_step(self):
