@@ -42,7 +42,7 @@ static void late_because(const rank_summary *self, char *out, size_t room) {
   char name[128];
   if (self->cause == VERDICT_none) {
     (void)snprintf(out, room, "its device computes %s longer%s", time_of(self->cause_ns).text,
-                   self->verdict == RANKS_SLOW_DEVICE ? " for the same work" : "");
+                   self->verdict == RANKS_SLOW_DEVICE ? " in kernels of the same sizes" : "");
   } else if (self->cause < VERDICT_none) {
     cause_name(self->cause, name, sizeof name);
     (void)snprintf(out, room, "%s, %s more than on the others", name, time_of(self->cause_ns).text);
@@ -154,7 +154,7 @@ const char *rank_report_helps(const rank_summary *self) {
            "experts that are divided evenly.";
   case RANKS_SLOW_DEVICE:
     return "Compare the clocks, temperatures and power limits of the ranks' devices, and look for another program on "
-           "the slow one.";
+           "the slow one, and for data that makes the same kernels do more.";
   case RANKS_COMM_BOUND:
     return "Send fewer bytes: gradients in bfloat16, several batches between two averages, or larger batches; or use "
            "faster links.";

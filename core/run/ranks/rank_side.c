@@ -97,7 +97,7 @@ static bool add_blocked(rank_side *self, const trace_facts *facts) {
 
 static uint64_t row_work(const trace_facts *facts, const pd_device_row *row) {
   const char *name = facts_text(facts, row->name);
-  uint64_t parts[9] = {hash_bytes(name, strlen(name)), row->detail.bytes};
+  uint64_t parts[8] = {hash_bytes(name, strlen(name)), row->detail.bytes};
   for (uint32_t i = 0; i < 3 && row->detail.kind == PD_ACTIVITY_KERNEL; i++) {
     parts[2 + i] = row->detail.u.kernel.grid[i];
     parts[5 + i] = row->detail.u.kernel.block[i];

@@ -58,7 +58,7 @@ class Ranks(Case):
         """All ranks launch the same kernels with the same grids."""
         figures = self.figures(kernel_us=lambda rank, step: 600 if rank == 0 else FORWARD, grid=lambda us: 64)
         self.assert_straggler(figures, 0, "slow_device", 400e3, verdict="slow_device")
-        self.assertIn("its device computes 400 us longer for the same work", figures["sentence"])
+        self.assertIn("its device computes 400 us longer in kernels of the same sizes", figures["sentence"])
         self.assertIn("clocks", figures["helps"])
 
     CORES = {"id": 0, "name": "CPU (oneDNN 3.4)"}
