@@ -10,22 +10,22 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Domains and registered names are few, and live as long as the process. */
-enum { TEXT_BYTES = 256 << 10 };
+/* Domains and registered names live as long as the process. JAX registers the text of each operation that it compiles.
+ * Memory that is not written to is not taken. */
+enum { TEXT_BYTES = 16 << 20 };
 static char texts[TEXT_BYTES];
 static _Atomic uint32_t texts_used;
 
-/* The same text for the process's life; inject_ranges_no_room where there is none. */
+/* The same text for the process's life, as long as a range keeps it; inject_ranges_no_room where there is none. */
 static const char *keep(const char *text) {
-  const size_t bytes = text ? strlen(text) + 1 : 0;
+  const uint32_t bytes = text ? (uint32_t)strnlen(text, INJECT_RANGES_LONGEST) : 0;
+  uint32_t at = atomic_load_explicit(&texts_used, memory_order_relaxed);
   if (!bytes) return "";
-  if (bytes > TEXT_BYTES / 4) return inject_ranges_no_room;
-  const uint32_t at = atomic_fetch_add_explicit(&texts_used, (uint32_t)bytes, memory_order_relaxed);
-  if (at > TEXT_BYTES - bytes) {
-    atomic_store_explicit(&texts_used, TEXT_BYTES, memory_order_relaxed);
-    return inject_ranges_no_room;
-  }
-  return memcpy(texts + at, text, bytes);
+  do {
+    if (bytes + 1 > TEXT_BYTES - at) return inject_ranges_no_room;
+  } while (!atomic_compare_exchange_weak_explicit(&texts_used, &at, at + bytes + 1, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return memcpy(texts + at, text, bytes); /* its end is there: nothing else was written behind it */
 }
 
 /* Wide characters as UTF-8. What is longer is cut, as inject_ranges.h does it. */

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { THREADS = 512, DEPTH = 64, NAMES = 256, LONGEST = 1000 };
+enum { THREADS = 512, DEPTH = 64, NAMES = 256, LONGEST = INJECT_RANGES_LONGEST };
 /* Ranges that are open at a time and end by their number; a power of two. A start looks at SPAN_TRIES places. */
 enum { SPANS = 4096, SPAN_TRIES = 64 };
 

@@ -18,12 +18,14 @@ void inject_ranges_use(ring_writer *ring);
 /* Whether ranges that end now are left out: the recording is paused. */
 void inject_ranges_pause(bool paused);
 
+enum { INJECT_RANGES_LONGEST = 1000 }; /* bytes of a name; the rest is cut off */
+
 /* Stands for a domain or a name that could not be kept: its ranges are counted as lost. */
 extern const char inject_ranges_no_room[];
 
 /* `domain` tells apart what nests by itself, NULL: the one that all share; it is compared by its address. Names are
- * copied, and cut after 1000 bytes. How many ranges of the thread are open around it; -1: they are not kept. [any
- * thread] */
+ * copied, and cut after INJECT_RANGES_LONGEST bytes. How many ranges of the thread are open around it; -1: they are not
+ * kept. [any thread] */
 int inject_ranges_push(const char *domain, const char *name);
 /* Closes the thread's innermost range of the domain. */
 int inject_ranges_pop(const char *domain);

@@ -12,7 +12,7 @@
  *   marked=N          N steps with marks, their waits for input, and a range
  *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
  *   wide=N            N steps in ranges with wide names, which surround others with wide names
- *   names=N           N ranges, each with a registered name of 1000 bytes
+ *   names=N           N ranges, each with a registered name of 3000 bytes
  *   crowd=N           N threads at a time with a range each
  *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
@@ -263,8 +263,8 @@ static void names(int count) {
   event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   begin_ranges();
   for (int i = 0; i < count; i++) {
-    char name[1000];
-    (void)snprintf(name, sizeof name, "%0999d", i);
+    char name[3001];
+    (void)snprintf(name, sizeof name, "%0*d%02000d", 1000, i, 0);
     event.message.registered = nvtxDomainRegisterStringA(domain, name);
     nvtxDomainRangePushEx(domain, &event);
     nvtxDomainRangePop(domain);
