@@ -23,6 +23,8 @@ typedef struct machine {
   double tail;                     /* this part of the steps is ten times as long */
   double drift, drift_s;           /* of the pace, +-, and its period */
   uint64_t once;                   /* pairs a call */
+  double fresh_ns;                 /* of the first step with a count, beside what it has to do */
+  bool seen[101];
   bool stops;
   uint64_t index; /* of the steps with the injection */
   int64_t now_ns;
@@ -59,6 +61,22 @@ static double step_ns(machine *self, double ns) {
   return took;
 }
 
+/* The first step with a count. */
+static double fresh_ns(machine *self, double count) {
+  const int at = (int)fmin(count, 100);
+  const bool is_fresh = self->fresh_ns > 0 && !self->seen[at];
+  self->seen[at] = true;
+  return is_fresh ? self->fresh_ns : 0;
+}
+
+static pd_status prepare(void *user, double amount) {
+  machine *self = user;
+  if (self->fresh_ns > 0)
+    for (double count = floor(amount); count <= ceil(amount); count++)
+      self->now_ns += (int64_t)(fresh_ns(self, count) + self->control_ns);
+  return PD_OK;
+}
+
 static pd_status pairs(void *user, double amount, truth_block_pair *out, uint64_t *count) {
   machine *self = user;
   const int64_t from_ns = self->now_ns;
@@ -72,7 +90,7 @@ static pd_status pairs(void *user, double amount, truth_block_pair *out, uint64_
     if (self->nowhere) without = with;
     if (self->counts) {
       const double before = floor(amount * (double)self->index++), has = floor(amount * (double)self->index) - before;
-      with = self->control_ns + effect_of_ns(self, has);
+      with = self->control_ns + effect_of_ns(self, has) + fresh_ns(self, has);
       pair->amount = has;
     }
     pair->with_ns = step_ns(self, with);
@@ -92,12 +110,13 @@ static const machine usual = {.control_ns = 5000000, .each_ns = 30000, .power = 
 
 static double found(machine *self, const config_dial *asked) {
   double amount = 0;
-  const dial_source source = {pairs, now_ns, self};
+  const dial_source source = {prepare, pairs, now_ns, self};
   cr_assert_eq(dial_find(asked, &source, LIMIT_NS, &amount), PD_OK);
   cr_assert_geq(amount, asked->none);
   cr_assert_leq(amount, asked->most);
   /* what is begun is not cut short */
-  cr_expect_leq(self->now_ns, LIMIT_NS + self->longest_ns, "%.1f s", 1e-9 * (double)self->now_ns);
+  cr_expect_leq(self->now_ns, (self->fresh_ns > 0 ? 3 : 1) * LIMIT_NS + self->longest_ns, "%.1f s",
+                1e-9 * (double)self->now_ns);
   return amount;
 }
 
@@ -172,7 +191,7 @@ PD_TEST_WITH(dial, noise_of_the_steps_stays_out_of_what_is_found, .timeout = 240
   };
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     for (int half = 0; half < 2; half++) {
-      enum { SEEDS = 4 };
+      enum { SEEDS = 3 };
       double worst, slowest_s;
       const config_dial asked = asking(0, half ? 0.4 : 0.2);
       const int right = right_of(&kinds[i], &asked, SEEDS, &worst, &slowest_s);
@@ -188,7 +207,7 @@ PD_TEST_WITH(dial, noise_of_the_steps_stays_out_of_what_is_found, .timeout = 240
 PD_TEST(dial, too_much_beside_a_control_step_does_not_lead_astray) {
   static const double shares[] = {0.1, 0.2, 0.4, 0.45};
   for (int i = 0; i < 4; i++) {
-    enum { SEEDS = 6 };
+    enum { SEEDS = 4 };
     int right = 0;
     double worst = 0;
     config_dial asked = asking(0, shares[i]);
@@ -224,13 +243,25 @@ PD_TEST(dial, counts_between_two_are_right_on_average) {
   }
 }
 
+/* As where a GPU's libraries look for the best kernels of shapes that they have not had. */
+PD_TEST(dial, first_steps_with_a_count_take_nothing_from_the_search) {
+  for (int i = 1; i < 8; i++) {
+    machine one = {.control_ns = 5e6, .each_ns = 9e5, .power = 0.8, .counts = true, .once = 8, .fresh_ns = 8e9};
+    const config_dial asked = asking(300. * i, 0);
+    const double off = error_of(&one, &asked);
+    cr_expect_lt(fabs(off), 3, "%d us: %g %%", 300 * i, off);
+    const double fresh = fresh_ns(&one, floor(found(&one, &asked)));
+    cr_expect_eq(fresh, 0, "what was found is prepared, too");
+  }
+}
+
 /* 100 us are asked for of steps of 3 s: there is time for few of them. */
 PD_TEST(dial, where_time_is_over_the_nearest_is_taken) {
   const config_dial asked = asking(0, 0.3);
   machine one = {.control_ns = 3e9, .each_ns = 1e8, .power = 1, .once = 1}, other = one;
   cr_expect_lt(fabs(error_of(&one, &asked)), 20);
   double amount = 0;
-  const dial_source source = {pairs, now_ns, &other};
+  const dial_source source = {prepare, pairs, now_ns, &other};
   cr_assert_eq(dial_find(&asked, &source, 1, &amount), PD_OK);
   cr_assert_eq(other.calls, 1);
   cr_assert_gt(amount, 0);
@@ -254,7 +285,7 @@ PD_TEST(dial, a_failure_ends_it) {
   const config_dial asked = asking(10, 0);
   machine one = usual;
   one.stops = true;
-  const dial_source source = {pairs, now_ns, &one};
+  const dial_source source = {prepare, pairs, now_ns, &one};
   cr_assert_eq(dial_find(&asked, &source, LIMIT_NS, &amount), PD_STOP);
 }
 

@@ -27,6 +27,7 @@ enum { ROUGH_PAIRS = 6, EXACT_PAIRS = 12 }; /* at least */
 #define IN_VAIN 0.02        /* more that adds less than this part of what is wanted adds nothing */
 #define ROUGH_PART (1. / 8) /* of the limit, for one trial */
 #define EXACT_PART (1. / 4)
+enum { PREPARED_LIMITS = 2 }; /* at most so many limits for preparing */
 
 typedef struct point {
   double at, off, spread; /* amount; its effect over what is wanted, less 1; standard error of that */
@@ -35,7 +36,7 @@ typedef struct point {
 typedef struct search {
   const config_dial *asked;
   const dial_source *source;
-  int64_t limit_ns, until_ns;
+  int64_t limit_ns, until_ns, prepared_ns;
   double without_ns; /* of the last trial */
   double usual_ns;   /* a control step without any work that it may have in another place; 0: not known */
   bool last;         /* there is no time for another trial */
@@ -69,6 +70,18 @@ static bool is_one_sided(const truth_rounds *all) {
   return fabs(mean - all->amount) > NO_EFFECT * all->amount && (above < LEAST || all->count - above < LEAST);
 }
 
+/* What this takes comes on top of the limit, within bounds. */
+static pd_status prepare(search *self, double at) {
+  const dial_source *source = self->source;
+  const int64_t from_ns = source->now_ns(source->user);
+  const pd_status status = source->prepare ? source->prepare(source->user, at) : PD_OK;
+  const int64_t took_ns = source->now_ns(source->user) - from_ns, most_ns = PREPARED_LIMITS * self->limit_ns;
+  const int64_t more_ns = took_ns < most_ns - self->prepared_ns ? took_ns : most_ns - self->prepared_ns;
+  self->prepared_ns += more_ns;
+  self->until_ns += more_ns;
+  return status;
+}
+
 /* As many pairs as the spread needs; what is far off has to be known less well. */
 static pd_status try_amount(search *self, double at, bool exact, point *out) {
   enum { FAR = 4 };
@@ -76,11 +89,13 @@ static pd_status try_amount(search *self, double at, bool exact, point *out) {
   truth_rounds all = {pairs, 0, at};
   truth_effect effect = {0};
   const int64_t part_ns = (int64_t)((double)self->limit_ns * (exact ? EXACT_PART : ROUGH_PART));
+  const pd_status prepared = prepare(self, at);
   const int64_t end_ns = self->source->now_ns(self->source->user) + part_ns;
   const uint64_t least = exact ? EXACT_PAIRS : ROUGH_PAIRS;
   bool over = false;
   uint64_t next = least; /* the spread is looked at then */
   *out = (point){.at = at};
+  if (prepared != PD_OK) return prepared;
   while (!over) {
     uint64_t count = 0;
     const pd_status status = self->source->pairs(self->source->user, at, pairs + all.count, &count);
@@ -216,5 +231,5 @@ pd_status dial_find(const config_dial *asked, const dial_source *source, int64_t
     if (self.last) break;
     status = try_amount(&self, *amount, true, &now);
   }
-  return status;
+  return status == PD_OK ? prepare(&self, *amount) : status;
 }

@@ -9,9 +9,18 @@
 #include "run/aside.h"
 #include "run/board.h"
 
+#include <math.h>
 #include <string.h>
 
 _Static_assert((int)ASIDE_PAIRS_MOST <= (int)DIAL_PAIRS_ONCE, "a round fits");
+
+enum { COUNTS = 64 }; /* more than a search tries */
+
+typedef struct dial_loop {
+  run_state *run;
+  double counts[COUNTS]; /* that steps have had */
+  int prepared;
+} dial_loop;
 
 static pd_status one_round(run_state *run, aside_turns *turns) {
   *turns = (aside_turns){.timed = (uint64_t)run->settings->truth.block};
@@ -20,8 +29,27 @@ static pd_status one_round(run_state *run, aside_turns *turns) {
   return !turns->count || signals_pending() ? PD_STOP : PD_OK; /* the data ended */
 }
 
+/* The first steps with a count are slow where it makes shapes that the device has not had: it looks for the best
+ * kernels of each. */
+static pd_status prepare_count(dial_loop *self, double whole) {
+  run_state *run = self->run;
+  aside first = {.steps = 2};
+  for (int i = 0; i < self->prepared; i++)
+    if (self->counts[i] == whole) return PD_OK;
+  if (self->prepared < COUNTS) self->counts[self->prepared++] = whole;
+  run->amount = whole;
+  return aside_steps(run, &first);
+}
+
+static pd_status prepare(void *user, double amount) {
+  dial_loop *self = user;
+  if (!self->run->dialled_count) return PD_OK;
+  const pd_status status = prepare_count(self, floor(amount));
+  return status == PD_OK && amount > floor(amount) ? prepare_count(self, floor(amount) + 1) : status;
+}
+
 static pd_status pairs_of(void *user, double amount, truth_block_pair *out, uint64_t *count) {
-  run_state *run = user;
+  run_state *run = ((dial_loop *)user)->run;
   aside_turns turns;
   run->amount = amount;
   const pd_status status = one_round(run, &turns);
@@ -36,7 +64,8 @@ static int64_t now_ns(void *user) {
 }
 
 pd_status dial_run(run_state *run) {
-  const dial_source source = {pairs_of, now_ns, run};
+  dial_loop loop = {.run = run};
+  const dial_source source = {prepare, pairs_of, now_ns, &loop};
   config_dial asked;
   if (!config_dial_of(run->settings, &asked)) return PD_OK;
   board_phase("setting the dial by control steps");
