@@ -151,7 +151,7 @@ const char *rank_report_helps(const rank_summary *self) {
                                       : "Look at the late rank's own trace for what it does before its launches.";
   case RANKS_UNEVEN:
     return "Give all ranks as much work: batches of one size, sequences whose lengths add up to the same, layers and "
-           "experts that are divided evenly.";
+           "experts that are divided evenly. If they have as much, look for another program on that rank's device.";
   case RANKS_SLOW_DEVICE:
     return "Compare the clocks, temperatures and power limits of the ranks' devices, and look for another program on "
            "the slow one, and for data that makes the same kernels do more.";
