@@ -10,7 +10,7 @@ import re
 
 from csv_run import divide, merged
 
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "core", "ledger")
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "core", "ledger")
 
 
 def thresholds(name):
