@@ -27,7 +27,7 @@ enum { ROUGH_PAIRS = 6, EXACT_PAIRS = 12 }; /* at least */
 #define IN_VAIN 0.02        /* more that adds less than this part of what is wanted adds nothing */
 #define ROUGH_PART (1. / 8) /* of the limit, for one trial */
 #define EXACT_PART (1. / 4)
-enum { PREPARED_LIMITS = 2 }; /* at most so many limits for preparing */
+enum { PREPARED_LIMITS = 2 }; /* of time that preparing may take beside the search */
 
 typedef struct point {
   double at, off, spread; /* amount; its effect over what is wanted, less 1; standard error of that */

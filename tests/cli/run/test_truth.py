@@ -103,7 +103,7 @@ class Truth(Case):
         self.assertGreater(truth["asked_us_per_step"], 0)
         error = truth["dial_error_percent"]
         self.assertAlmostEqual(error, 100 * (truth["measured_us_per_step"] / truth["asked_us_per_step"] - 1), delta=0.01)
-        said = re.search(r"was to inject (\d+) us a step and injected (\d+) us(?: \(95 %: -?\d+ to -?\d+ us\))?, "
+        said = re.search(r"was to inject (\d+) us a step and injected (-?\d+) us(?: \(95 %: -?\d+ to -?\d+ us\))?, "
                          r"(\d+) % (more|less)", err)
         low, high = truth["dial_error_low_percent"], truth["dial_error_high_percent"]
         self.assertEqual((low is None, high is None), (truth["effect"] is None,) * 2)
