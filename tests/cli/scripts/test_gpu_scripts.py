@@ -205,7 +205,7 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(wrong({"steps": 200, "windows": 2}, 100), [])
         self.assertEqual(wrong({"steps": 50}, 100), ["50 steps of 100"])
         self.assertEqual(wrong({"steps": 98, "code": 0}, 100), ["exit code 0, alone 3"])
-        self.assertEqual(wrong({"steps": 98, "coverage": 0.5, "lost": 7}, 100), ["coverage 0.5, 7 lost"])
+        self.assertEqual(wrong({"steps": 98, "coverage": 0.5, "lost": 7}, 100), ["coverage 0.5", "lost: 7 ring"])
         self.assertEqual(len(wrong({"steps": 98, "says": "other"}, 100)), 1)
         self.assertEqual(wrong({}, 100), ["not recorded: "])
         self.assertEqual(wrong({"steps": 98}, 100, "echo no >&2; exit 1"), ["it ends with 1 by itself: no"])
