@@ -16,7 +16,7 @@ enum { TEXT_BYTES = 16 << 20 };
 static char texts[TEXT_BYTES];
 static _Atomic uint32_t texts_used;
 
-/* The same text for the process's life, as long as a range keeps it; inject_ranges_no_room where there is none. */
+/* The text, cut to what a range keeps of it, for the process's life; inject_ranges_no_room where there is no room. */
 static const char *keep(const char *text) {
   const uint32_t bytes = text ? (uint32_t)strnlen(text, INJECT_RANGES_LONGEST) : 0;
   uint32_t at = atomic_load_explicit(&texts_used, memory_order_relaxed);
