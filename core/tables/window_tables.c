@@ -52,13 +52,11 @@ struct analysis {
   bool has_begin, has_usage, is_paused;
 };
 
-static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
-
 static bool same_request(const pd_table_request *a, const pd_table_request *b) {
   return a->group_by_input_shape == b->group_by_input_shape && a->group_by_stack_n == b->group_by_stack_n &&
          a->top_level_events_only == b->top_level_events_only && a->thread_sep == b->thread_sep &&
-         a->hide_op_detail == b->hide_op_detail && a->corrected == b->corrected && same_text(a->sort_by, b->sort_by) &&
-         same_text(a->sorted_by, b->sorted_by);
+         a->hide_op_detail == b->hide_op_detail && a->corrected == b->corrected && !strcmp(a->sort_by, b->sort_by) &&
+         !strcmp(a->sorted_by, b->sorted_by);
 }
 
 static void drop_trace(kept_trace *kept) {
@@ -71,6 +69,15 @@ static void drop_trace(kept_trace *kept) {
   gains_free(&kept->gains);
   facts_close(kept->facts);
   free(kept);
+}
+
+/* What a request leaves out is as its header says, so that the same tables have one request. NULL: all left out. */
+static pd_table_request request_whole(const pd_table_request *given) {
+  pd_table_request whole = {.size = sizeof whole};
+  if (given) memcpy(&whole, given, given->size < sizeof whole ? given->size : sizeof whole);
+  if (!whole.sort_by) whole.sort_by = "self_cuda_time_total";
+  if (!whole.sorted_by) whole.sorted_by = "CPUTotal";
+  return whole;
 }
 
 /* NULL on no memory. [any thread] */
@@ -89,7 +96,40 @@ static kept_trace *look_at(const pd_trace *trace) {
   return kept;
 }
 
-static void *look_ahead(void *trace) { return look_at(trace); }
+/* NULL on no memory. [any thread] */
+static const pd_table_set *make_set(const analysis *self, kept_trace *trace, const pd_table_request *request) {
+  kept_set *kept = calloc(1, sizeof *kept);
+  table_work work;
+  if (!kept) return NULL;
+  kept->request = *request;
+  kept->request.sort_by = arena_text(&kept->arena, request->sort_by, strlen(request->sort_by));
+  kept->request.sorted_by = arena_text(&kept->arena, request->sorted_by, strlen(request->sorted_by));
+  work = (table_work){.facts = trace->facts,
+                      .gains = &trace->gains,
+                      .context = &self->context,
+                      .request = &kept->request,
+                      .usage = self->has_usage ? &self->usage : NULL,
+                      .arena = &kept->arena,
+                      .is_cuda = self->context.device && self->context.device->is_cuda};
+  kept->set = kept->arena.failed ? NULL : tables_make(&work);
+  if (!kept->set) {
+    arena_free(&kept->arena);
+    free(kept);
+    return NULL;
+  }
+  kept->next = trace->sets;
+  trace->sets = kept;
+  return kept->set;
+}
+
+/* Without memory for the tables, they are made when they are asked for. */
+static void *look_ahead(void *given) {
+  const analysis *self = given;
+  const pd_table_request request = request_whole(NULL);
+  kept_trace *kept = look_at(self->prepared);
+  if (kept) (void)make_set(self, kept, &request);
+  return kept;
+}
 
 /* Signals are for other threads. Without a thread the tables are made when they are asked for. */
 static void prepare(const pd_analysis *table, const pd_trace *trace) {
@@ -101,12 +141,12 @@ static void prepare(const pd_analysis *table, const pd_trace *trace) {
   sigfillset(&all);
   trace_reuse_begin();
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool started = pthread_create(&self->thread, NULL, look_ahead, (void *)trace) == 0;
+  self->prepared = trace;
+  const bool started = pthread_create(&self->thread, NULL, look_ahead, self) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (started)
-    self->prepared = trace;
-  else
-    trace_reuse_end();
+  if (started) return;
+  self->prepared = NULL;
+  trace_reuse_end();
 }
 
 /* What the thread made. NULL on no memory. */
@@ -128,37 +168,10 @@ static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
   return kept;
 }
 
-static const pd_table_set *make_set(const analysis *self, kept_trace *trace, const pd_table_request *request) {
-  kept_set *kept = calloc(1, sizeof *kept);
-  table_work work;
-  if (!kept) return NULL;
-  kept->request = *request;
-  if (request->sort_by) kept->request.sort_by = arena_text(&kept->arena, request->sort_by, strlen(request->sort_by));
-  if (request->sorted_by)
-    kept->request.sorted_by = arena_text(&kept->arena, request->sorted_by, strlen(request->sorted_by));
-  work = (table_work){.facts = trace->facts,
-                      .gains = &trace->gains,
-                      .context = &self->context,
-                      .request = &kept->request,
-                      .usage = self->has_usage ? &self->usage : NULL,
-                      .arena = &kept->arena,
-                      .is_cuda = self->context.device && self->context.device->is_cuda};
-  kept->set = kept->arena.failed ? NULL : tables_make(&work);
-  if (!kept->set) {
-    arena_free(&kept->arena);
-    free(kept);
-    return NULL;
-  }
-  kept->next = trace->sets;
-  trace->sets = kept;
-  return kept->set;
-}
-
 static const pd_table_set *find_or_make(analysis *self, const pd_trace *trace, const pd_table_request *request) {
-  pd_table_request whole = {.size = sizeof whole};
+  const pd_table_request whole = request_whole(request);
   kept_trace *kept = keep_trace(self, trace);
   if (!kept) return NULL;
-  if (request) memcpy(&whole, request, request->size < sizeof whole ? request->size : sizeof whole);
   for (const kept_set *set = kept->sets; set; set = set->next)
     if (same_request(&set->request, &whole)) return set->set;
   return make_set(self, kept, &whole);

@@ -43,3 +43,19 @@ PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
   analysis_close(other);
   rig_end(&rig);
 }
+
+PD_TEST(analysis, what_a_request_leaves_out_is_the_same_as_its_default) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 3, 2);
+  rig_finish(&rig);
+  analysis *other = rig_analysis();
+  const pd_analysis *table = analysis_table(other);
+  pd_table_request request = {.size = sizeof request, .sort_by = "self_cuda_time_total", .sorted_by = "CPUTotal"};
+  const pd_table_set *left_out = table->tables(table, rig.trace, NULL);
+  cr_assert_eq(left_out, table->tables(table, rig.trace, &request));
+  request.sorted_by = "CPUMin";
+  cr_assert_neq(left_out, table->tables(table, rig.trace, &request));
+  analysis_close(other);
+  rig_end(&rig);
+}
