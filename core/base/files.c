@@ -306,7 +306,7 @@ static pd_status file_commit(pd_file *file) {
     file_free(file);
     return PD_OK;
   }
-  (void)sync_file_range(file->descriptor, 0, 0, SYNC_FILE_RANGE_WRITE); /* files_force then waits less */
+  files_force_soon(file->descriptor);
   if (close(file->descriptor) != 0)
     status = host->fail(host, PD_IO, "%s: cannot be written: %s", file->path, strerror(errno));
   else if (file->temporary && rename(file->temporary, file->path) != 0)

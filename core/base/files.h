@@ -42,6 +42,8 @@ const char *files_next_written(files *self);
 void files_force(const files *self);
 /* The same of the files of two lists. */
 void files_force_paths(char *const *paths, uint32_t count, char *const *more, uint32_t more_count);
+/* Begins to bring what the file holds to the disk, so that files_force waits less. [any thread] */
+void files_force_soon(int descriptor);
 
 /* Makes `path` and its parents as folders. On failure returns PD_IO and writes the cause to `message`. */
 pd_status files_make_folder(const char *path, char *message, size_t message_bytes);

@@ -3,10 +3,11 @@
 
 #include "log.h"
 
+#include <pdhost/threads.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ void files_force_paths(char *const *paths, uint32_t count, char *const *more, ui
   uint32_t started = 0;
   char *before = NULL;
   while (started + 1 < FORCING_THREADS && started + 1 < every &&
-         pthread_create(&threads[started], NULL, force_files, &all) == 0)
+         pd_thread_start(&threads[started], force_files, &all) == 0)
     started++;
   (void)force_files(&all);
   while (started) (void)pthread_join(threads[--started], NULL);
@@ -186,4 +187,22 @@ void files_force_paths(char *const *paths, uint32_t count, char *const *more, ui
     before = folder;
   }
   free(before);
+}
+
+static void *force_soon(void *given) {
+  const int descriptor = (int)(intptr_t)given;
+  (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+  (void)close(descriptor);
+  return NULL;
+}
+
+/* The system makes whoever asks for it wait while the disk is busy: that is a thread of its own. */
+void files_force_soon(int descriptor) {
+  pthread_t thread;
+  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  if (pd_thread_start(&thread, force_soon, (void *)(intptr_t)copy) == 0)
+    (void)pthread_detach(thread);
+  else
+    (void)close(copy);
 }

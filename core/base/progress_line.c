@@ -6,11 +6,10 @@
 #include "progress_text.h"
 
 #include <pdhost/clocks.h>
+#include <pdhost/threads.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,16 +270,6 @@ static output choose_output(bool quiet) {
   }
 }
 
-/* Signals are for the main thread. */
-static bool start_thread(void) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool started = pthread_create(&thread, NULL, run, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return started;
-}
-
 void progress_share(void) {
   pthread_mutexattr_t how;
   common *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -310,7 +299,7 @@ void progress_begin(const char *name, bool quiet) {
   known_rate = 0;
   atomic_store(&stop, false);
   sem_init(&wake, 0, 0);
-  if (start_thread()) {
+  if (pd_thread_start(&thread, run, NULL) == 0) {
     atomic_store(&shared->is_seen, true);
     return;
   }

@@ -4,12 +4,11 @@
 #include "base/monotonic.h"
 
 #include <pdhost/clocks.h>
+#include <pdhost/threads.h>
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,19 +181,14 @@ static void *work(void *state) {
 }
 
 static pd_status start_threads(workers *self) {
-  sigset_t all, before;
-  /* A signal of the run's is the loop thread's. */
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &before);
   int error = 0;
   for (uint64_t i = 0; i < self->worker_count && !error; i++) {
     worker *one = &self->all[i];
     if (one->started) continue;
     *one = (worker){.shared = self, .number = (uint32_t)i};
-    error = pthread_create(&one->thread, NULL, work, one);
+    error = pd_thread_start(&one->thread, work, one);
     one->started = !error;
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (error)
     return self->host->fail(self->host, PD_NO_MEMORY,
                             "[data] num_workers = %lld: cannot start a thread: %s; lower num_workers",

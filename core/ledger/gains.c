@@ -107,17 +107,33 @@ static bool is_nameable(const gains_judge *self, uint32_t cause) {
   return of->applies && of->gain >= least_gain_of(self, cause) && of->low > least_gain(self) / 2;
 }
 
+/* Without the cause, alone or with another one. */
+static replay_variant without(const gains_judge *self, uint32_t cause, uint32_t other) {
+  replay_variant out = {.keep = self->out->keep};
+  gains_judge_remove(self, cause, &out);
+  if (other != VERDICT_none) gains_judge_remove(self, other, &out);
+  return out;
+}
+
+/* All replays that look_behind asks for, at once. */
+static void know_pairs(const gains_judge *self) {
+  replay_variant wanted[VERDICT_none * VERDICT_none];
+  uint32_t count = 0;
+  for (uint32_t c = 0; c < VERDICT_none; c++)
+    for (uint32_t other = 0; other < VERDICT_none && self->out->causes[c].gain >= GAINS_MINOR; other++)
+      if (self->applies[other]) wanted[count++] = without(self, c, other);
+  gains_replays_know(self->replays, wanted, count);
+}
+
 /* What is left to gain once a cause is gone. */
 static void look_behind(const gains_judge *self, uint32_t cause) {
   gains_cause *of = &self->out->causes[cause];
-  replay_variant gone = {.keep = self->out->keep};
-  gains_judge_remove(self, cause, &gone);
+  const replay_variant gone = without(self, cause, VERDICT_none);
   const double left = gains_judge_mean(self, &gone);
   of->then = VERDICT_none;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == cause || !self->applies[c]) continue;
-    replay_variant both = gone;
-    gains_judge_remove(self, c, &both);
+    const replay_variant both = without(self, cause, c);
     const double more = (left - gains_judge_mean(self, &both)) / self->out->step_ns;
     if (more < GAINS_MINOR || more <= of->then_gain) continue;
     of->then = c;
@@ -139,9 +155,7 @@ static uint32_t in_whose_time(const gains_judge *self, uint32_t best) {
     const gains_cause *other = &out->causes[alike[i]];
     if (alike[i] == best || !is_nameable(self, alike[i]) || other->idle <= out->causes[found].idle) continue;
     if (other->gain < GAINS_ALIKE * out->causes[best].gain) continue;
-    replay_variant both = {.keep = out->keep};
-    gains_judge_remove(self, best, &both);
-    gains_judge_remove(self, alike[i], &both);
+    const replay_variant both = without(self, best, alike[i]);
     const double together = 1 - gains_judge_mean(self, &both) / out->step_ns;
     if (together - out->causes[best].gain <= (1 - GAINS_ALIKE) * other->gain) found = alike[i];
   }
@@ -338,6 +352,7 @@ static bool find(gains_judge *self) {
   set_idle(self);
   out->input_unmarked = !self->timeline.has_inputs;
   if (!resample(self)) return false;
+  know_pairs(self);
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);

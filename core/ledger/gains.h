@@ -55,6 +55,8 @@
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */
 #define GAINS_KEEP_LEAST 0.5
 #define GAINS_KEEP_LEAST_KNOWN 0.25
+/* How exactly the share is looked for: of itself, or of the step. */
+#define GAINS_KEEP_EXACT 1e-4
 /* Two causes hide the same time if either saves this part of what the other does, and the second adds no more than the
  * rest. */
 #define GAINS_ALIKE 0.7

@@ -53,23 +53,15 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant) 
   return fmax(gains_replays_mean(self->replays, variant), gains_replays_least(self->replays, variant));
 }
 
-/* Keeps the steps of a run. The first of a keep is the one with nothing removed. */
-static double run_steps(const gains_judge *self, const replay_variant *variant, uint32_t run) {
-  const replay_variant now = {.keep = variant->keep};
-  double *steps = &self->steps[(size_t)run * self->count], replayed;
-  if (run != GAINS_RUN_NOW && gains_replays_alike(self->replays, variant, &now)) {
-    replayed = gains_replays_mean(self->replays, variant);
-    memcpy(steps, &self->steps[(size_t)GAINS_RUN_NOW * self->count], self->count * sizeof *steps);
-  } else {
-    replayed = gains_replays_make(self->replays, variant);
-    const int64_t *bounds = &self->replays->bounds[self->first];
-    for (uint32_t s = 0; s < self->count; s++) steps[s] = (double)(bounds[s + 1] - bounds[s]);
-  }
+/* The steps of a run that was replayed. Where the device is busy for longer: all steps alike. */
+static double bound_steps(const gains_judge *self, const replay_variant *variant, double replayed, double *steps) {
   const double mean = fmax(replayed, gains_replays_least(self->replays, variant));
-  const double longer = replayed > 0 ? mean / replayed : 1; /* where the device is busy for longer: all steps alike */
+  const double longer = replayed > 0 ? mean / replayed : 1;
   for (uint32_t s = 0; s < self->count; s++) steps[s] *= longer;
   return mean;
 }
+
+static double *steps_of(const gains_judge *self, uint32_t run) { return &self->steps[(size_t)run * self->count]; }
 
 static replay_variant rest_of(const gains_judge *self, double keep) {
   return (replay_variant){.without = NOT_IN_GRAPHS, .one_pass = gains_judge_is_several(self), .keep = keep};
@@ -83,22 +75,35 @@ double gains_judge_graph_launch_ns(const gains_judge *self) {
 static void add_graph_launch(const gains_judge *self, uint32_t run, double *means) {
   if (!self->applies[VERDICT_launch_bound]) return;
   means[run] += gains_judge_graph_launch_ns(self);
-  for (uint32_t s = 0; s < self->count; s++)
-    self->steps[(size_t)run * self->count + s] += gains_judge_graph_launch_ns(self);
+  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += gains_judge_graph_launch_ns(self);
+}
+
+static replay_variant variant_of(const gains_judge *self, uint32_t run, double keep) {
+  const bool behind_rest = run == GAINS_RUN_REST || run == VERDICT_launch_bound;
+  replay_variant out = behind_rest ? rest_of(self, keep) : (replay_variant){.keep = keep};
+  if (run < VERDICT_COUNT && self->applies[run]) gains_judge_remove(self, run, &out);
+  if (run == GAINS_RUN_GRAPH) gains_judge_remove(self, VERDICT_launch_bound, &out);
+  return out;
 }
 
 void gains_judge_run(const gains_judge *self, double keep, double *means) {
-  const replay_variant now = {.keep = keep}, rest = rest_of(self, keep);
-  means[GAINS_RUN_NOW] = run_steps(self, &now, GAINS_RUN_NOW);
-  means[GAINS_RUN_REST] = run_steps(self, &rest, GAINS_RUN_REST);
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
-    replay_variant without = c == VERDICT_launch_bound ? rest : now;
-    gains_judge_remove(self, c, &without);
-    means[c] = self->applies[c] ? run_steps(self, &without, c) : means[GAINS_RUN_NOW];
+  gains_job jobs[GAINS_RUN_COUNT];
+  uint32_t job_of[GAINS_RUN_COUNT], count = 0;
+  const replay_variant now = {.keep = keep};
+  jobs[count++] = (gains_job){.variant = now, .steps = steps_of(self, GAINS_RUN_NOW)};
+  for (uint32_t r = 0; r < GAINS_RUN_COUNT; r++) {
+    const replay_variant variant = variant_of(self, r, keep);
+    const bool is_now = gains_replays_alike(self->replays, &variant, &now);
+    job_of[r] = is_now ? 0 : count;
+    if (!is_now) jobs[count++] = (gains_job){.variant = variant, .steps = steps_of(self, r)};
   }
-  replay_variant graph = now;
-  gains_judge_remove(self, VERDICT_launch_bound, &graph);
-  means[GAINS_RUN_GRAPH] = run_steps(self, &graph, GAINS_RUN_GRAPH);
+  gains_replays_make_all(self->replays, jobs, count);
+  for (uint32_t r = 0; r < GAINS_RUN_COUNT; r++) {
+    const gains_job *made = &jobs[job_of[r]];
+    const replay_variant variant = variant_of(self, r, keep);
+    if (made->steps != steps_of(self, r)) memcpy(steps_of(self, r), made->steps, self->count * sizeof *made->steps);
+    means[r] = bound_steps(self, &variant, made->mean, steps_of(self, r));
+  }
   add_graph_launch(self, VERDICT_launch_bound, means);
   add_graph_launch(self, GAINS_RUN_GRAPH, means);
 }
@@ -190,18 +195,38 @@ static bool unprofiled_step(const gains_judge *self, double recorded_ns, double 
   return true;
 }
 
-/* The share of the launching with which a step takes `wanted_ns`. */
+/* How much longer than `wanted_ns` a step takes with that share of the launching. */
+static double step_beyond(const gains_judge *self, double keep, double wanted_ns) {
+  const replay_variant variant = {.keep = keep};
+  return gains_judge_mean(self, &variant) - wanted_ns;
+}
+
+/* The share of the launching with which a step takes `wanted_ns`. A step grows with the share, in pieces that are close
+ * to straight: by the rule of false position, of Illinois, where an end that stays counts half (Dowell and Jarratt, BIT
+ * 11, 1971). */
 static double solve_keep(const gains_judge *self, double wanted_ns) {
-  double low = GAINS_KEEP_LEAST_KNOWN, high = 1;
-  for (int i = 0; i < 12; i++) {
-    const double middle = (low + high) / 2;
-    const replay_variant variant = {.keep = middle};
-    if (gains_judge_mean(self, &variant) > wanted_ns)
+  enum { REPLAYS_MOST = 12 };
+  double low = GAINS_KEEP_LEAST_KNOWN, high = 1, middle = high;
+  double below = step_beyond(self, low, wanted_ns), above = step_beyond(self, high, wanted_ns);
+  if (below >= 0) return low;
+  if (above <= 0) return high;
+  for (int i = 0, moved = 0; i < REPLAYS_MOST && high - low > GAINS_KEEP_EXACT; i++) {
+    middle = high - above * (high - low) / (above - below);
+    const double beyond = step_beyond(self, middle, wanted_ns);
+    if (fabs(beyond) <= GAINS_KEEP_EXACT * wanted_ns) break;
+    if (beyond > 0) {
       high = middle;
-    else
+      above = beyond;
+      if (moved > 0) below /= 2;
+      moved = 1;
+    } else {
       low = middle;
+      below = beyond;
+      if (moved < 0) above /= 2;
+      moved = -1;
+    }
   }
-  return (low + high) / 2;
+  return middle;
 }
 
 /* What recording adds to all steps by its usual cost. */

@@ -3,7 +3,11 @@
 
 #include "trace/sort.h"
 
+#include <pdhost/threads.h>
+
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* In one array, by start: a replay asks for them all. */
 static bool take_spans(gains_replays *self, const timeline *of, const program *made) {
@@ -73,19 +77,100 @@ bool gains_replays_alike(const gains_replays *self, const replay_variant *a, con
   return is_same(&first, &second);
 }
 
-double gains_replays_make(gains_replays *self, const replay_variant *variant) {
-  replay_steps(self->replay, variant, self->bounds);
-  const double mean = (double)(self->bounds[self->first + self->count] - self->bounds[self->first]) / self->count;
+static void keep_mean(gains_replays *self, const replay_variant *variant, double mean) {
   if (self->known_count < GAINS_REPLAYS_KNOWN)
     self->known[self->known_count++] = (gains_known){plain(self, variant), mean};
+}
+
+static double mean_of(const gains_replays *self, const int64_t *bounds) {
+  return (double)(bounds[self->first + self->count] - bounds[self->first]) / self->count;
+}
+
+double gains_replays_make(gains_replays *self, const replay_variant *variant) {
+  replay_steps(self->replay, variant, self->bounds);
+  const double mean = mean_of(self, self->bounds);
+  keep_mean(self, variant, mean);
   return mean;
 }
 
-double gains_replays_mean(gains_replays *self, const replay_variant *variant) {
+/* NULL: not made yet. */
+static const gains_known *find_known(const gains_replays *self, const replay_variant *variant) {
   const replay_variant wanted = plain(self, variant);
   for (uint32_t i = 0; i < self->known_count; i++)
-    if (is_same(&self->known[i].variant, &wanted)) return self->known[i].mean;
-  return gains_replays_make(self, variant);
+    if (is_same(&self->known[i].variant, &wanted)) return &self->known[i];
+  return NULL;
+}
+
+double gains_replays_mean(gains_replays *self, const replay_variant *variant) {
+  const gains_known *known = find_known(self, variant);
+  return known ? known->mean : gains_replays_make(self, variant);
+}
+
+/* ---- several at once ---- */
+
+typedef struct job_list {
+  const gains_replays *of;
+  gains_job *jobs;
+  uint32_t count;
+  _Atomic uint32_t next;
+} job_list;
+
+static void run_jobs(job_list *self, const replay *with, int64_t *bounds) {
+  const gains_replays *of = self->of;
+  for (uint32_t i; (i = atomic_fetch_add(&self->next, 1)) < self->count;) {
+    gains_job *job = &self->jobs[i];
+    replay_steps(with, &job->variant, bounds);
+    job->mean = mean_of(of, bounds);
+    for (uint32_t s = 0; job->steps && s < of->count; s++)
+      job->steps[s] = (double)(bounds[of->first + s + 1] - bounds[of->first + s]);
+  }
+}
+
+/* Without memory for its scratch the jobs are the other threads'. */
+static void *help(void *given) {
+  job_list *self = given;
+  replay own = *self->of->replay;
+  int64_t *bounds = malloc(((size_t)own.step_count + 1) * sizeof *bounds);
+  if (replay_open(&own)) {
+    if (bounds) run_jobs(self, &own, bounds);
+    replay_close(&own);
+  }
+  free(bounds);
+  return NULL;
+}
+
+/* Beside this thread. A thread takes as long to start as the replay of some thousand items, and its scratch is 8 bytes
+ * for each device record. */
+static uint32_t helpers_for(const gains_replays *self, uint32_t jobs) {
+  enum { HELPERS_MOST = GAINS_REPLAYS_THREADS - 1, ITEMS_LEAST = 5000 };
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  uint32_t helpers = jobs ? jobs - 1 : 0;
+  if (self->replay->item_count < ITEMS_LEAST || processors < 2) return 0;
+  if (helpers > (unsigned long)processors - 1) helpers = (uint32_t)processors - 1;
+  return helpers > HELPERS_MOST ? HELPERS_MOST : helpers;
+}
+
+void gains_replays_make_all(gains_replays *self, gains_job *jobs, uint32_t count) {
+  job_list list = {.of = self, .jobs = jobs, .count = count};
+  pthread_t threads[GAINS_REPLAYS_THREADS];
+  const uint32_t wanted = helpers_for(self, count);
+  uint32_t started = 0;
+  while (started < wanted && pd_thread_start(&threads[started], help, &list) == 0) started++;
+  run_jobs(&list, self->replay, self->bounds);
+  for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
+  for (uint32_t i = 0; i < count; i++) keep_mean(self, &jobs[i].variant, jobs[i].mean);
+}
+
+void gains_replays_know(gains_replays *self, const replay_variant *variants, uint32_t count) {
+  gains_job jobs[GAINS_REPLAYS_KNOWN];
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < count && self->known_count + wanted < GAINS_REPLAYS_KNOWN; i++) {
+    bool is_there = find_known(self, &variants[i]) != NULL;
+    for (uint32_t k = 0; k < wanted && !is_there; k++)
+      is_there = gains_replays_alike(self, &jobs[k].variant, &variants[i]);
+    if (!is_there) jobs[wanted++] = (gains_job){.variant = variants[i]};
+  }
+  gains_replays_make_all(self, jobs, wanted);
 }
 
 double gains_replays_least(const gains_replays *self, const replay_variant *variant) {

@@ -7,7 +7,7 @@
 #include "program.h"
 
 /* More variants than one window asks for are replayed again. */
-enum { GAINS_REPLAYS_KNOWN = 128 };
+enum { GAINS_REPLAYS_KNOWN = 128, GAINS_REPLAYS_THREADS = 4 };
 
 /* A device record. */
 typedef struct gains_span {
@@ -20,6 +20,13 @@ typedef struct gains_known {
   replay_variant variant;
   double mean;
 } gains_known;
+
+/* One replay of several that are made at once. */
+typedef struct gains_job {
+  replay_variant variant;
+  double *steps; /* gets the judged steps; NULL: their mean is enough */
+  double mean;
+} gains_job;
 
 typedef struct gains_replays {
   const replay *replay;
@@ -40,7 +47,12 @@ void gains_replays_close(gains_replays *self);
 bool gains_replays_alike(const gains_replays *self, const replay_variant *a, const replay_variant *b);
 /* Mean of the judged steps, by a replay; `bounds` are its. */
 double gains_replays_make(gains_replays *self, const replay_variant *variant);
-/* The same, of a replay that was made before, where there is one; `bounds` may be those of any. */
+/* Makes several, on as many threads as there are processors, up to four. Their means are then known to
+ * gains_replays_mean. `bounds` are any's. */
+void gains_replays_make_all(gains_replays *self, gains_job *jobs, uint32_t count);
+/* Makes those of `variants` whose means are not known. */
+void gains_replays_know(gains_replays *self, const replay_variant *variants, uint32_t count);
+/* The mean of a replay that was made before, where there is one; `bounds` may be those of any. */
 double gains_replays_mean(gains_replays *self, const replay_variant *variant);
 /* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
  * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes

@@ -3,10 +3,10 @@
 
 #include "base/monotonic.h"
 
+#include <pdhost/threads.h>
+
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -44,15 +44,10 @@ static void *beat(void *unused) {
   return NULL;
 }
 
-/* Signals are for other threads. */
 static bool start(void) {
-  sigset_t all, before;
-  sigfillset(&all);
   sem_init(&ends, 0, 0);
   beat_ns = monotonic_ns();
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool started = pthread_create(&thread, NULL, beat, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  const bool started = pd_thread_start(&thread, beat, NULL) == 0;
   if (!started) sem_destroy(&ends);
   return started;
 }

@@ -8,8 +8,8 @@
 #include "base/stats.h"
 #include "trace/trace_memory.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <pdhost/threads.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,20 +131,15 @@ static void *look_ahead(void *given) {
   return kept;
 }
 
-/* Signals are for other threads. Without a thread the tables are made when they are asked for. */
+/* Without a thread the tables are made when they are asked for. */
 static void prepare(const pd_analysis *table, const pd_trace *trace) {
   analysis *self = table->impl;
-  sigset_t all, before;
   if (self->prepared) return;
   for (const kept_trace *kept = self->traces; kept; kept = kept->next)
     if (kept->trace == trace) return;
-  sigfillset(&all);
   trace_reuse_begin();
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   self->prepared = trace;
-  const bool started = pthread_create(&self->thread, NULL, look_ahead, self) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (started) return;
+  if (pd_thread_start(&self->thread, look_ahead, self) == 0) return;
   self->prepared = NULL;
   trace_reuse_end();
 }

@@ -1,8 +1,9 @@
 /* See gzip_stream.h. Deflate and checksums by ISA-L, their combination by zlib. */
 #include "gzip_stream.h"
 
+#include <pdhost/threads.h>
+
 #include <isa-l.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -100,7 +101,7 @@ pd_status gzip_stream_open(gzip_stream **out, text_write write, void *to) {
     self->chunks[i].packed = malloc(PACKED_BYTES);
     if (!self->chunks[i].text || !self->chunks[i].packed) goto no_memory;
   }
-  while (self->worker_count < wanted && pthread_create(&self->workers[self->worker_count], NULL, work, self) == 0)
+  while (self->worker_count < wanted && pd_thread_start(&self->workers[self->worker_count], work, self) == 0)
     self->worker_count++; /* with none at all the writing thread compresses */
   self->status = write(to, header, sizeof header);
   *out = self;

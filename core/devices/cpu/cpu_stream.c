@@ -4,7 +4,9 @@
 #include "cpu_guard.h"
 #include "openmp.h"
 
+
 #include <pdhost/clocks.h>
+#include <pdhost/threads.h>
 
 #include <errno.h>
 #include <stdarg.h>
@@ -171,7 +173,7 @@ pd_status cpu_stream_create(pd_device *device, pd_stream **out) {
   stream->next = device->streams;
   device->streams = stream;
   pthread_mutex_unlock(&device->lock);
-  if (pthread_create(&stream->thread, NULL, run_jobs, stream) != 0) {
+  if (pd_thread_start(&stream->thread, run_jobs, stream) != 0) {
     pthread_mutex_lock(&device->lock);
     device->streams = stream->next;
     pthread_mutex_unlock(&device->lock);

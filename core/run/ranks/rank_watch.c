@@ -4,11 +4,12 @@
 #include "base/monotonic.h"
 #include "base/signals.h"
 
+#include <pdhost/threads.h>
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,7 +304,7 @@ rank_watch *rank_watch_open(const pd_ranks *ranks, const rank_watch_how *how, ch
   for (uint32_t i = 0; i < self->count; i++) peers[i] = (peer){.socket = -1};
   const bool connected = connect_all(self, ranks, why, room);
   for (uint32_t i = 0; i < self->count; i++) peers[i].heard_ns = monotonic_ns();
-  if (!connected || pthread_create(&self->thread, NULL, watch, self) != 0) {
+  if (!connected || pd_thread_start(&self->thread, watch, self) != 0) {
     release(self);
     return NULL;
   }

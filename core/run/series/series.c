@@ -10,9 +10,9 @@
 #include "thread_use.h"
 
 #include <pdhost/clocks.h>
+#include <pdhost/threads.h>
 
 #include <math.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ series *series_begin(const pd_record *record, const series_wish *wish) {
   if (self->gpu) self->activity = gpu_activity_open(self->gpu);
   if (wish->is_cuda && !self->gpu)
     log_line(PD_LOG_WARN, NULL, "[profile] series_every: NVML cannot be asked for this GPU, so it has no series");
-  if (sem_init(&self->ends, 0, 0) == 0 && pthread_create(&self->thread, NULL, watch, self) == 0) return self;
+  if (sem_init(&self->ends, 0, 0) == 0 && pd_thread_start(&self->thread, watch, self) == 0) return self;
   let_go(self);
   return NULL;
 }

@@ -6,12 +6,12 @@
 #include "cupti_callbacks.h"
 #include "cupti_session.h"
 
+
 #include <pdhost/clocks.h>
+#include <pdhost/threads.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,15 +229,11 @@ static void order_and_wait(cupti_collect *self, order what) {
 }
 
 static pd_status start_thread(cupti_collect *self) {
-  sigset_t all, before;
   if (sem_init(&self->in.work, 0, 0)) return PD_NO_MEMORY;
   pthread_mutex_init(&self->lock, NULL);
   pthread_cond_init(&self->done, NULL);
   self->mutex_made = true;
-  sigfillset(&all); /* signals are the loop's */
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failed = pthread_create(&self->thread, NULL, run, self);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  const int failed = pd_thread_start(&self->thread, run, self);
   self->thread_runs = !failed;
   return failed ? PD_NO_MEMORY : PD_OK;
 }
