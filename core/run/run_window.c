@@ -13,7 +13,6 @@
 #include "heartbeat.h"
 #include "manifest/manifest.h"
 #include "ranks/rank_live.h"
-#include "writing/feed.h"
 
 #include <pdhost/array.h>
 
@@ -247,7 +246,6 @@ pd_status window_finish(run_state *run, bool whole) {
     if (run->live) (void)rank_live_add(run->live, trace); /* without it the summary is withheld */
     manifest_window(run->manifest, trace);
     if (run->sinks) sink_set_trace(run->sinks, trace);
-    if (feed_is_on()) manifest_hash(run->manifest, run->settings); /* the writer has its own work meanwhile */
     run_capture_wait(run);
     analysis_forget(run->analysis, trace);
     trace_free(trace);

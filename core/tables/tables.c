@@ -10,6 +10,12 @@ typedef struct table_list {
   const pd_table *at[MAX_TABLES];
 } table_list;
 
+/* Or the ledger, which is made from them. */
+static bool needs_gains(table_function *make) {
+  return make == verdict_table || make == gains_table || make == corrected_table || make == ledger_table ||
+         make == ledger_steps_table;
+}
+
 const pd_table_set *tables_make(const table_work *given) {
   const pd_trace *trace = given->facts->trace;
   table_work filled = *given;
@@ -17,7 +23,7 @@ const pd_table_set *tables_make(const table_work *given) {
   step_parts parts = {0};
   ledger owners = {0};
   stack_tree stacks = {0};
-  table_list *list = arena_take(work->arena, sizeof *list);
+  table_list *list = arena_take(work->arena, sizeof *list), made = {{NULL}};
   pd_table_set *set = arena_take(work->arena, sizeof *set);
   const struct {
     table_function *make;
@@ -55,28 +61,23 @@ const pd_table_set *tables_make(const table_work *given) {
       {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
   _Static_assert(sizeof all / sizeof all[0] <= MAX_TABLES, "table_list has room for all");
-  if (!list || !set) return NULL;
-  if (!step_parts_open(work->facts, &parts) || !ledger_open(work->facts, work->gains, &owners) ||
-      !stack_tree_open(work->facts, &stacks)) {
-    set = NULL;
-    goto out;
-  }
+  const uint32_t count = sizeof all / sizeof all[0];
+  bool ok = list && set && step_parts_open(work->facts, &parts) && stack_tree_open(work->facts, &stacks);
   filled.parts = &parts;
-  filled.ledger = &owners;
   filled.stacks = &stacks;
-  set->size = sizeof *set;
-  set->tables = list->at;
-  for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-    if (!all[i].wanted) continue;
-    list->at[set->count] = all[i].make(work);
-    if (!list->at[set->count++] || work->arena->failed) {
-      set = NULL;
-      break;
-    }
-  }
-out:
+  for (uint32_t i = 0; i < count && ok; i++)
+    if (all[i].wanted && !needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
+  filled.gains = work->promise.wait(work->promise.of);
+  ok = ok && filled.gains && ledger_open(work->facts, filled.gains, &owners);
+  filled.ledger = &owners;
+  for (uint32_t i = 0; i < count && ok; i++)
+    if (all[i].wanted && needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
+  ok = ok && !work->arena->failed;
+  if (ok) *set = (pd_table_set){.size = sizeof *set, .tables = list->at};
+  for (uint32_t i = 0; i < count && ok; i++)
+    if (made.at[i]) list->at[set->count++] = made.at[i];
   step_parts_free(&parts);
   ledger_free(&owners);
   stack_tree_free(&stacks);
-  return set;
+  return ok ? set : NULL;
 }

@@ -11,6 +11,12 @@
 #include "ledger/gains.h"
 #include "ledger/ledger.h"
 
+/* What takes longest may be under way on another thread: tables that need no gains are made meanwhile. */
+typedef struct gains_promise {
+  const gains *(*wait)(void *of); /* NULL on no memory */
+  void *of;
+} gains_promise;
+
 typedef struct table_work {
   const trace_facts *facts;
   const analysis_context *context;
@@ -18,7 +24,8 @@ typedef struct table_work {
   const proc_usage *usage; /* of the window, or NULL: not measured */
   const step_parts *parts; /* how the steps divide; made by tables_make */
   const ledger *ledger;    /* made by it too */
-  const gains *gains;
+  gains_promise promise;
+  const gains *gains;       /* what tables_make got of it */
   const stack_tree *stacks; /* made by it too */
   arena *arena;
   bool is_cuda;
@@ -64,7 +71,7 @@ const pd_table *stacks_device_table(const table_work *work);
 void step_parts_note(table_build *table, const trace_facts *facts);
 
 /* All of them that apply, in a reader's order. What `given` points to is borrowed for the call, its `parts`,
- * `ledger` and `stacks` are ignored; the set lives in `arena`. */
+ * `ledger`, `gains` and `stacks` are ignored; the set lives in `arena`. */
 const pd_table_set *tables_make(const table_work *given);
 
 #endif

@@ -26,6 +26,8 @@ typedef struct kept_trace {
   const pd_trace *trace;
   trace_facts *facts;
   gains gains;
+  pthread_t search; /* for the gains */
+  bool is_searching, has_gains;
   kept_set *sets;
 } kept_trace;
 
@@ -59,7 +61,25 @@ static bool same_request(const pd_table_request *a, const pd_table_request *b) {
          !strcmp(a->sorted_by, b->sorted_by);
 }
 
+/* From facts of its own: those of the trace are filled meanwhile. */
+static void *find_gains(void *given) {
+  kept_trace *kept = given;
+  trace_facts *facts = facts_open_bare(kept->trace);
+  kept->has_gains = facts && gains_find(facts, &kept->gains);
+  facts_close(facts);
+  return NULL;
+}
+
+/* NULL: there was no memory for them. */
+static const gains *wait_for_gains(void *given) {
+  kept_trace *kept = given;
+  if (kept->is_searching) (void)pthread_join(kept->search, NULL);
+  kept->is_searching = false;
+  return kept->has_gains ? &kept->gains : NULL;
+}
+
 static void drop_trace(kept_trace *kept) {
+  (void)wait_for_gains(kept);
   while (kept->sets) {
     kept_set *next = kept->sets->next;
     arena_free(&kept->sets->arena);
@@ -80,20 +100,18 @@ static pd_table_request request_whole(const pd_table_request *given) {
   return whole;
 }
 
-/* NULL on no memory. [any thread] */
-static kept_trace *look_at(const pd_trace *trace) {
+/* `beside`: the gains may still be looked for when it returns. NULL on no memory. [any thread] */
+static kept_trace *look_at(const pd_trace *trace, bool beside) {
   kept_trace *kept = calloc(1, sizeof *kept);
   if (!kept) return NULL;
   kept->trace = trace;
+  kept->is_searching = beside && pd_thread_start(&kept->search, find_gains, kept) == 0;
+  /* Else first the gains, which hold most and need no columns: then what they held is free again. */
+  if (!kept->is_searching) (void)find_gains(kept);
   kept->facts = facts_open_bare(trace);
-  /* The gains hold most and need no columns: first them, and what they held is free again. */
-  if (!kept->facts || !gains_find(kept->facts, &kept->gains) || !facts_fill(kept->facts)) {
-    gains_free(&kept->gains);
-    facts_close(kept->facts);
-    free(kept);
-    return NULL;
-  }
-  return kept;
+  if (kept->facts && (kept->is_searching || kept->has_gains) && facts_fill(kept->facts)) return kept;
+  drop_trace(kept);
+  return NULL;
 }
 
 /* NULL on no memory. [any thread] */
@@ -105,7 +123,7 @@ static const pd_table_set *make_set(const analysis *self, kept_trace *trace, con
   kept->request.sort_by = arena_text(&kept->arena, request->sort_by, strlen(request->sort_by));
   kept->request.sorted_by = arena_text(&kept->arena, request->sorted_by, strlen(request->sorted_by));
   work = (table_work){.facts = trace->facts,
-                      .gains = &trace->gains,
+                      .promise = {.wait = wait_for_gains, .of = trace},
                       .context = &self->context,
                       .request = &kept->request,
                       .usage = self->has_usage ? &self->usage : NULL,
@@ -126,7 +144,7 @@ static const pd_table_set *make_set(const analysis *self, kept_trace *trace, con
 static void *look_ahead(void *given) {
   const analysis *self = given;
   const pd_table_request request = request_whole(NULL);
-  kept_trace *kept = look_at(self->prepared);
+  kept_trace *kept = look_at(self->prepared, true);
   if (kept) (void)make_set(self, kept, &request);
   return kept;
 }
@@ -156,7 +174,7 @@ static kept_trace *finish(analysis *self) {
 static kept_trace *keep_trace(analysis *self, const pd_trace *trace) {
   for (kept_trace *kept = self->traces; kept; kept = kept->next)
     if (kept->trace == trace) return kept;
-  kept_trace *kept = self->prepared == trace ? finish(self) : look_at(trace);
+  kept_trace *kept = self->prepared == trace ? finish(self) : look_at(trace, false);
   if (!kept) return NULL;
   kept->next = self->traces;
   self->traces = kept;

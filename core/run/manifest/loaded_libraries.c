@@ -13,11 +13,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { ID_BYTES = 160, HASHED_MOST = 64 << 20 };
+enum { HASHED_MOST = 64 << 20 };
 
 typedef struct library {
   char *path;
-  char id[ID_BYTES]; /* "": no build id */
+  char id[LOADED_LIBRARY_ID_BYTES]; /* "": no build id */
 } library;
 
 typedef struct library_list {
@@ -29,7 +29,7 @@ typedef struct library_list {
 /* A note's name and description each begin at a multiple of 4 bytes. */
 static size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
-static void read_notes(const char *at, size_t bytes, char id[ID_BYTES]) {
+static void read_notes(const char *at, size_t bytes, char id[LOADED_LIBRARY_ID_BYTES]) {
   static const char prefix[] = "build-id:";
   while (bytes >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -37,14 +37,22 @@ static void read_notes(const char *at, size_t bytes, char id[ID_BYTES]) {
     const size_t name = sizeof note, body = name + padded(note.n_namesz), whole = body + padded(note.n_descsz);
     if (whole > bytes || whole < body || body < name) return;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(at + name, "GNU", 4) == 0 &&
-        2 * (size_t)note.n_descsz + sizeof prefix <= ID_BYTES) {
-      size_t used = (size_t)snprintf(id, ID_BYTES, "%s", prefix);
+        2 * (size_t)note.n_descsz + sizeof prefix <= LOADED_LIBRARY_ID_BYTES) {
+      size_t used = (size_t)snprintf(id, LOADED_LIBRARY_ID_BYTES, "%s", prefix);
       for (size_t i = 0; i < note.n_descsz; i++, used += 2)
-        (void)snprintf(id + used, ID_BYTES - used, "%02x", (unsigned char)at[body + i]);
+        (void)snprintf(id + used, LOADED_LIBRARY_ID_BYTES - used, "%02x", (unsigned char)at[body + i]);
       return;
     }
     at += whole;
     bytes -= whole;
+  }
+}
+
+static void read_parts(const struct dl_phdr_info *info, char id[LOADED_LIBRARY_ID_BYTES]) {
+  for (ElfW(Half) i = 0; i < info->dlpi_phnum && !id[0]; i++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where the notes are in memory */
+    if (part->p_type == PT_NOTE) read_notes((const char *)(info->dlpi_addr + part->p_vaddr), part->p_memsz, id);
   }
 }
 
@@ -61,24 +69,44 @@ static int note_library(struct dl_phdr_info *info, size_t bytes, void *user) {
   list->failed = !to->path;
   if (list->failed) return 1;
   list->count++;
-  for (ElfW(Half) i = 0; i < info->dlpi_phnum && !to->id[0]; i++) {
-    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where the notes are in memory */
-    if (part->p_type == PT_NOTE) read_notes((const char *)(info->dlpi_addr + part->p_vaddr), part->p_memsz, to->id);
-  }
+  read_parts(info, to->id);
   return 0;
 }
 
-static void hash(library *self) {
+static void hash(const char *path, char id[LOADED_LIBRARY_ID_BYTES]) {
   char text[SHA256_TEXT_BYTES];
   struct stat at;
-  if (stat(self->path, &at) != 0)
-    (void)snprintf(self->id, sizeof self->id, "not readable");
+  if (stat(path, &at) != 0)
+    (void)snprintf(id, LOADED_LIBRARY_ID_BYTES, "not readable");
   else if (at.st_size > HASHED_MOST)
-    (void)snprintf(self->id, sizeof self->id, "bytes:%lld", (long long)at.st_size);
+    (void)snprintf(id, LOADED_LIBRARY_ID_BYTES, "bytes:%lld", (long long)at.st_size);
   else
-    (void)snprintf(self->id, sizeof self->id, "sha256:%s", sha256_file(self->path, text) ? text : "not readable");
+    (void)snprintf(id, LOADED_LIBRARY_ID_BYTES, "sha256:%s", sha256_file(path, text) ? text : "not readable");
 }
+
+/* ---- one ---- */
+
+typedef struct wanted_library {
+  const char *path; /* "": the program, as the loader names it */
+  char *id;
+} wanted_library;
+
+static int find_library(struct dl_phdr_info *info, size_t bytes, void *user) {
+  const wanted_library *wanted = user;
+  (void)bytes;
+  if (strcmp(info->dlpi_name ? info->dlpi_name : "", wanted->path) != 0) return 0;
+  read_parts(info, wanted->id);
+  return 1;
+}
+
+void loaded_libraries_id(const char *path, char id[LOADED_LIBRARY_ID_BYTES]) {
+  wanted_library wanted = {.path = path, .id = id};
+  id[0] = '\0';
+  (void)dl_iterate_phdr(find_library, &wanted);
+  if (!id[0]) hash(path[0] ? path : "/proc/self/exe", id);
+}
+
+/* ---- all ---- */
 
 static const char *name_of(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -98,7 +126,7 @@ bool loaded_libraries_add(struct json_t *object, bool (*leave_out)(const void *u
   for (uint32_t i = 0; i < list.count; i++) {
     library *at = &list.all[i];
     if (ok && !leave_out(user, at->path)) {
-      if (!at->id[0]) hash(at);
+      if (!at->id[0]) hash(at->path, at->id);
       ok = json_text_add(object, name_of(at->path), json_text_of(at->id));
     }
     free(at->path);

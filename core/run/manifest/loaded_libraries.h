@@ -6,9 +6,14 @@
 
 struct json_t;
 
-/* Adds to `object`, by file name, "build-id:HEX" where the linker put one in, a hash of what it linked; else
- * "sha256:HEX", of a file beyond 64 MiB "bytes:N". `leave_out` says by its path which library is not wanted. False on
- * no memory. */
+enum { LOADED_LIBRARY_ID_BYTES = 160 };
+
+/* "build-id:HEX" where the linker put one in, a hash of what it linked; else "sha256:HEX", of a file beyond 64 MiB
+ * "bytes:N". `path` as it was loaded; "": the program. */
+void loaded_libraries_id(const char *path, char id[LOADED_LIBRARY_ID_BYTES]);
+
+/* Adds the same of each library to `object`, by file name. `leave_out` says by its path which one is not wanted. False
+ * on no memory. */
 bool loaded_libraries_add(struct json_t *object, bool (*leave_out)(const void *user, const char *path),
                           const void *user);
 

@@ -5,8 +5,6 @@
 #include "loaded_libraries.h"
 
 #include "base/json_text.h"
-#include "base/self_path.h"
-#include "base/sha256.h"
 
 #include <math.h>
 #include <sched.h>
@@ -16,16 +14,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-typedef struct hashed {
-  char *path;
-  char sum[SHA256_TEXT_BYTES]; /* "": not readable */
-} hashed;
-
 struct manifest {
   launched_windows windows;
   bool failed; /* no memory for one */
-  hashed *files;
-  uint32_t file_count; /* 0: nothing was hashed beforehand */
 };
 
 enum { PATH_BYTES = 4096, TEXT_BYTES = 512, LINES_DEEP = 2 };
@@ -35,8 +26,6 @@ manifest *manifest_open(void) { return calloc(1, sizeof(manifest)); }
 void manifest_close(manifest *self) {
   if (!self) return;
   launched_windows_free(&self->windows);
-  for (uint32_t i = 0; i < self->file_count; i++) free(self->files[i].path);
-  free(self->files);
   free(self);
 }
 
@@ -56,53 +45,24 @@ static bool add_number(json_t *object, const char *key, long long value) {
   return add_text(object, key, text);
 }
 
-static void hash_file(manifest *self, const char *path) {
-  hashed *at = &self->files[self->file_count];
-  at->path = strdup(path);
-  if (!at->path) return; /* it is hashed when it is written */
-  if (!sha256_file(path, at->sum)) at->sum[0] = '\0';
-  self->file_count++;
-}
-
-void manifest_hash(manifest *self, const config *settings) {
-  char path[PATH_BYTES];
-  if (!self || self->files) return;
-  self->files = calloc(settings->sink_count + 3, sizeof *self->files);
-  if (!self->files) return;
-  if (self_path(path, sizeof path)) hash_file(self, path);
-  hash_file(self, settings->scenario.plugin->path);
-  hash_file(self, settings->device.plugin->path);
-  for (uint32_t i = 0; i < settings->sink_count; i++) hash_file(self, settings->sinks[i].plugin->path);
-}
-
-/* "sha256:HEX" */
-static const char *hash_of(const manifest *self, const char *path, char text[TEXT_BYTES]) {
-  char sum[SHA256_TEXT_BYTES];
-  const hashed *found = NULL;
-  for (uint32_t i = 0; i < self->file_count && !found; i++)
-    if (strcmp(self->files[i].path, path) == 0) found = &self->files[i];
-  const bool is_readable = found ? found->sum[0] != '\0' : sha256_file(path, sum);
-  (void)snprintf(text, TEXT_BYTES, "sha256:%s", !is_readable ? "not readable" : found ? found->sum : sum);
-  return text;
-}
-
-static bool add_program(const manifest *self, json_t *to, const pd_run *run) {
-  char path[PATH_BYTES], text[TEXT_BYTES];
-  const bool found = self_path(path, sizeof path);
+static bool add_program(json_t *to, const pd_run *run) {
+  char id[LOADED_LIBRARY_ID_BYTES];
+  loaded_libraries_id("", id);
   return add_text(to, "version", run->pdhost_version) && add_text(to, "sources", run->source_id) &&
-         add_text(to, "file", found ? hash_of(self, path, text) : "not known");
+         add_text(to, "file", id);
 }
 
-static bool add_plugin(const manifest *self, json_t *to, const plugin *at) {
-  char name[TEXT_BYTES], text[TEXT_BYTES], hash[TEXT_BYTES];
+static bool add_plugin(json_t *to, const plugin *at) {
+  char name[TEXT_BYTES], text[TEXT_BYTES], id[LOADED_LIBRARY_ID_BYTES];
+  loaded_libraries_id(at->path, id);
   (void)snprintf(name, sizeof name, "%s %s", plugin_kind_name(at->kind), at->table->name);
-  (void)snprintf(text, sizeof text, "%s, %.*s", at->table->version, 80, hash_of(self, at->path, hash));
+  (void)snprintf(text, sizeof text, "%s, %s", at->table->version, id);
   return add_text(to, name, text);
 }
 
-static bool add_plugins(const manifest *self, json_t *to, const config *settings) {
-  bool ok = add_plugin(self, to, settings->scenario.plugin) && add_plugin(self, to, settings->device.plugin);
-  for (uint32_t i = 0; i < settings->sink_count && ok; i++) ok = add_plugin(self, to, settings->sinks[i].plugin);
+static bool add_plugins(json_t *to, const config *settings) {
+  bool ok = add_plugin(to, settings->scenario.plugin) && add_plugin(to, settings->device.plugin);
+  for (uint32_t i = 0; i < settings->sink_count && ok; i++) ok = add_plugin(to, settings->sinks[i].plugin);
   return ok;
 }
 
@@ -223,9 +183,9 @@ static json_t *part(json_t *document, const char *key, json_t *value) {
   return json_text_add(document, key, value) ? value : NULL;
 }
 
-static bool add_inputs(const manifest *self, json_t *document, const config *settings, const pd_run *run) {
-  if (!add_program(self, part(document, "program", json_object()), run)) return false;
-  if (!add_plugins(self, part(document, "plugins", json_object()), settings)) return false;
+static bool add_inputs(json_t *document, const config *settings, const pd_run *run) {
+  if (!add_program(part(document, "program", json_object()), run)) return false;
+  if (!add_plugins(part(document, "plugins", json_object()), settings)) return false;
   if (!loaded_libraries_add(part(document, "libraries", json_object()), is_plugin, settings)) return false;
   json_t *seeds = part(document, "seeds", json_object()), *to = part(document, "configuration", json_object());
   if (!add_configuration(to, seeds, part(document, "given", json_array()), settings)) return false;
@@ -241,7 +201,7 @@ static json_t *make(const manifest *self, const config *settings, const pd_run *
                 outcome_text(summary->outcome), "start_realtime_ns", (json_int_t)run->start_realtime_ns, "rank",
                 (json_int_t)run->rank, "ranks", (json_int_t)run->ranks);
   bool ok = document && !self->failed && json_text_add(document, "command_line", json_text_of(run->command_line)) &&
-            add_inputs(self, document, settings, run) &&
+            add_inputs(document, settings, run) &&
             json_text_add(document, "windows", launched_windows_json(&self->windows));
   if (ok) {
     json_t *losses = part(document, "losses", json_array());

@@ -22,10 +22,6 @@ void manifest_close(manifest *self);
 /* Notes what a window launched. On no memory nothing is written at the end. */
 void manifest_window(manifest *self, const pd_trace *trace);
 
-/* Computes the sums of the program's and the plugins' files, which takes a while, where there is time for it; later
- * calls do nothing. Without it manifest_write does. */
-void manifest_hash(manifest *self, const config *settings);
-
 /* Writes trace_dir/MANIFEST_FILE. It is not announced: the report has no line to spare for it. Call it while the sinks
  * are open, since their libraries are loaded then. */
 pd_status manifest_write(const manifest *self, const config *settings, const pd_run *run, const pd_summary *summary,

@@ -2,6 +2,8 @@
 import hashlib
 import json
 import os
+import re
+import subprocess
 import unittest
 
 from pdhost_run import FIXTURES, PDHOST, Case
@@ -9,6 +11,16 @@ from rank_run import RankCase
 
 CONTROL = ("--scenario", "control", "-o", "schedule.active=3", "--sink", "json", "--trace_dir", "first")
 FAULT = os.path.join(FIXTURES, "scenario", "fault.so")
+
+
+def identity(path):
+    """The build id that the linker put into the file; without one its hash."""
+    notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"Build ID: ([0-9a-f]+)", notes)
+    if found:
+        return f"build-id:{found[1]}"
+    with open(path, "rb") as file:
+        return "sha256:" + hashlib.sha256(file.read()).hexdigest()
 
 
 class Rerun(Case):
@@ -42,8 +54,9 @@ class Rerun(Case):
     def test_the_manifest_holds_what_decides(self):
         self.run_once("-o", "run.seed=7")
         got = self.manifest()
-        with open(PDHOST, "rb") as file:
-            self.assertEqual(got["program"]["file"], "sha256:" + hashlib.sha256(file.read()).hexdigest())
+        self.assertEqual(got["program"]["file"], identity(PDHOST))
+        self.assertTrue(got["plugins"]["scenario control"].endswith(
+            ", " + identity(os.path.join(os.path.dirname(PDHOST), "../lib/pdhost/scenario/control.so"))), got["plugins"])
         self.assertEqual(got["seeds"], {"run.seed": "7"})
         self.assertEqual(got["configuration"]["data.batch_size"], "4")
         self.assertIn("data.batch_size", got["given"])
