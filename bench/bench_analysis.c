@@ -1,8 +1,8 @@
 /*
  * What the tables of a window cost: traces shaped like tiny_ops windows, from 60 steps (about 450,000 events) to about
- * 5 million events, or of as many steps as asked for. Prints the time of all tables together on one core and whether
- * the cost grows linearly: by the clock, and the processor time in the program and in the kernel, which other work on
- * the machine touches less. The goal is 100 ms for the first line.
+ * 5 million events, or of as many steps as asked for. Prints the time of all tables together and whether the cost grows
+ * linearly: by the clock, and the processor time in the program and in the kernel, which other work on the machine
+ * touches less. The goal is 100 ms for the first line.
  *
  *   bench_analysis [STEPS]
  */
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
-  printf("all tables of a tiny_ops window, one core, %d rounds; ms\n", ROUNDS);
+  printf("all tables of a tiny_ops window, replays on up to four threads, %d rounds; ms\n", ROUNDS);
   printf("%8s %10s %9s %9s %9s %9s %16s %9s\n", "steps", "events", "median", "least", "user", "system", "user ns/event",
          "to first");
   for (size_t i = 0; i < sizes; i++) {

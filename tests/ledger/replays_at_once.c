@@ -1,0 +1,102 @@
+/* Replays of several variants at once, on several threads, against the same one after the other. */
+#include "ledger/gains_replays.h"
+#include "fake_trace.h"
+#include "pd_test.h"
+
+#include <stdlib.h>
+
+enum { STEPS = 200, LAUNCHES = 30 }; /* more items than one thread replays alone */
+
+typedef struct rig {
+  fake_trace *fake;
+  trace_facts *facts;
+  timeline of;
+  program is;
+  gains_replays at_once, in_turn;
+} rig;
+
+static void rig_open(rig *self) {
+  self->fake = fake_trace_open();
+  cr_assert_not_null(self->fake);
+  const uint32_t thread = fake_thread(self->fake, 1, "loop"), stream = fake_stream(self->fake, 0, 1, 7);
+  int64_t now = 0, free_at = 0;
+  uint64_t correlation = 0;
+  for (uint32_t s = 0; s < STEPS; s++) {
+    const int64_t begin = now;
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+      const int64_t length = 1000 + 100 * ((s + i) % 7);
+      const int64_t start = now + 3000 > free_at ? now + 3000 : free_at;
+      fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, now, now + 2000, ++correlation);
+      fake_kernel(self->fake, "k", stream, start, free_at = start + length, correlation);
+      now += 4000;
+    }
+    fake_call(self->fake, PD_API_SYNC, "cudaStreamSynchronize", thread, now, free_at + 1000, ++correlation);
+    now = free_at + 2000;
+    fake_step(self->fake, s, begin, now);
+  }
+  pd_trace *trace = fake_trace_finish(self->fake);
+  cr_assert_not_null(trace);
+  self->facts = facts_open(trace);
+  cr_assert(self->facts && timeline_open(self->facts, &self->of) && program_open(&self->of, &self->is));
+  cr_assert(gains_replays_open(&self->at_once, &self->of, &self->is, 0, STEPS));
+  cr_assert(gains_replays_open(&self->in_turn, &self->of, &self->is, 0, STEPS));
+}
+
+static void rig_close(rig *self) {
+  gains_replays_close(&self->at_once);
+  gains_replays_close(&self->in_turn);
+  program_close(&self->is);
+  timeline_close(&self->of);
+  facts_close(self->facts);
+  fake_trace_close(self->fake);
+}
+
+static const replay_variant variants[] = {{.keep = 1},
+                                          {.without = REPLAY_SYNC, .keep = 1},
+                                          {.graph = REPLAY_LAUNCH, .keep = 1},
+                                          {.graph = REPLAY_LAUNCH, .without = REPLAY_SYNC, .keep = 1},
+                                          {.keep = 0.5},
+                                          {.graph = REPLAY_LAUNCH, .keep = 0.25}};
+enum {
+  VARIANTS = sizeof variants / sizeof variants[0],
+  UNLIKE = VARIANTS - 2 /* the loop's own synchronisation is none that a program makes */
+};
+
+PD_TEST(gains, replays_at_once_are_those_made_in_turn) {
+  static double steps[VARIANTS][STEPS];
+  gains_job jobs[VARIANTS];
+  rig self;
+  rig_open(&self);
+  cr_assert_gt(self.is.replay.item_count, 5000);
+  for (uint32_t v = 0; v < VARIANTS; v++) jobs[v] = (gains_job){.variant = variants[v], .steps = steps[v]};
+  gains_replays_make_all(&self.at_once, jobs, VARIANTS);
+  cr_assert_eq(self.at_once.known_count, VARIANTS);
+  for (uint32_t v = 0; v < VARIANTS; v++) {
+    const double mean = gains_replays_make(&self.in_turn, &variants[v]);
+    cr_assert_gt(mean, 0);
+    cr_assert(!(jobs[v].mean < mean) && !(jobs[v].mean > mean), "variant %u: %f, not %f", v, jobs[v].mean, mean);
+    for (uint32_t s = 0; s < STEPS; s++) {
+      const double wanted = (double)(self.in_turn.bounds[s + 1] - self.in_turn.bounds[s]);
+      cr_assert(!(steps[v][s] < wanted) && !(steps[v][s] > wanted), "variant %u, step %u", v, s);
+    }
+  }
+  rig_close(&self);
+}
+
+PD_TEST(gains, a_replay_that_is_known_or_the_same_as_another_is_not_made_again) {
+  rig self;
+  rig_open(&self);
+  gains_replays_know(&self.at_once, variants, VARIANTS);
+  cr_assert_eq(self.at_once.known_count, UNLIKE);
+  const replay_variant more[] = {variants[1],
+                                 {.without = REPLAY_ALLOCATOR, .keep = 1}, /* the program has none */
+                                 {.keep = 0.75},
+                                 {.keep = 0.75, .apart = true}}; /* nor streams that wait for each other */
+  gains_replays_know(&self.at_once, more, sizeof more / sizeof more[0]);
+  cr_assert_eq(self.at_once.known_count, UNLIKE + 1);
+  const double mean = gains_replays_mean(&self.in_turn, &variants[3]);
+  const double known = gains_replays_mean(&self.at_once, &variants[3]);
+  cr_assert(!(known < mean) && !(known > mean));
+  cr_assert_eq(self.at_once.known_count, UNLIKE + 1);
+  rig_close(&self);
+}
