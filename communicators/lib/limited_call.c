@@ -2,7 +2,7 @@
 #include "limited_call.h"
 
 #include <pdhost/clocks.h>
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <stdlib.h>
 

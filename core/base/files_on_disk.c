@@ -3,7 +3,7 @@
 
 #include "log.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <dirent.h>
 #include <errno.h>

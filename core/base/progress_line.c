@@ -6,7 +6,7 @@
 #include "progress_text.h"
 
 #include <pdhost/clocks.h>
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <errno.h>
 #include <semaphore.h>

@@ -3,7 +3,7 @@
 
 #include "trace/sort.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/monotonic.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <errno.h>
 #include <semaphore.h>

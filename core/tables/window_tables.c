@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "trace/trace_memory.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <stdio.h>
 #include <stdlib.h>

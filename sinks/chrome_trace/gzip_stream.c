@@ -1,7 +1,7 @@
 /* See gzip_stream.h. Deflate and checksums by ISA-L, their combination by zlib. */
 #include "gzip_stream.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <isa-l.h>
 #include <stdlib.h>

@@ -293,3 +293,29 @@ PD_TEST(files, what_cannot_be_forced_to_the_disk_is_told_and_what_is_gone_is_not
   cr_assert(!strstr(said, "gone"), "%s", said);
   cr_assert(strstr(said, "/dev/null/trace.json: cannot be forced to the disk: Not a directory"), "%s", said);
 }
+
+static size_t descriptors(void) {
+  glob_t found;
+  cr_assert_eq(glob("/proc/self/fd/*", 0, NULL, &found), 0);
+  const size_t count = found.gl_pathc;
+  globfree(&found);
+  return count;
+}
+
+PD_TEST(files, what_is_on_its_way_to_the_disk_stays_open_no_longer) {
+  set_up();
+  const size_t before = descriptors();
+  for (int i = 0; i < 40; i++) {
+    char name[16];
+    pd_file *file;
+    snprintf(name, sizeof name, "f%d", i);
+    cr_assert_eq(table->open(table, at(name), &file), PD_OK);
+    cr_assert_eq(table->write(file, "some text", 9), PD_OK);
+    cr_assert_eq(table->commit(file), PD_OK);
+  }
+  for (int ms = 0; ms < 10000 && descriptors() > before; ms++) usleep(1000);
+  cr_assert_eq(descriptors(), before);
+  files_force_soon(-1); /* no file: nothing happens */
+  cr_assert_eq(descriptors(), before);
+  tear_down();
+}

@@ -1,6 +1,6 @@
 #include "pd_test.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 static void *look(void *of) {
   pthread_sigmask(SIG_BLOCK, NULL, of);

@@ -4,7 +4,7 @@
 #include "base/monotonic.h"
 #include "base/signals.h"
 
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <errno.h>
 #include <netdb.h>

@@ -10,7 +10,7 @@
 #include "thread_use.h"
 
 #include <pdhost/clocks.h>
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <math.h>
 #include <semaphore.h>

@@ -8,7 +8,7 @@
 
 
 #include <pdhost/clocks.h>
-#include <pdhost/threads.h>
+#include <pdhost/thread_start.h>
 
 #include <errno.h>
 #include <semaphore.h>

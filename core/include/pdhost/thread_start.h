@@ -2,8 +2,8 @@
  * Threads beside the loop thread. The host and its plugins use it; yours may, too. Behind POSIX: build with -std=gnu11,
  * or with -D_POSIX_C_SOURCE=200809L.
  */
-#ifndef PDHOST_THREADS_H
-#define PDHOST_THREADS_H
+#ifndef PDHOST_THREAD_START_H
+#define PDHOST_THREAD_START_H
 
 #include <pthread.h>
 #include <signal.h>
