@@ -61,20 +61,24 @@ static bool same_request(const pd_table_request *a, const pd_table_request *b) {
          !strcmp(a->sorted_by, b->sorted_by);
 }
 
-/* From facts of its own: those of the trace are filled meanwhile. */
+/* From facts of its own: those of the trace are filled meanwhile. NULL on no memory. */
 static void *find_gains(void *given) {
   kept_trace *kept = given;
   trace_facts *facts = facts_open_bare(kept->trace);
-  kept->has_gains = facts && gains_find(facts, &kept->gains);
+  const bool found = facts && gains_find(facts, &kept->gains);
   facts_close(facts);
-  return NULL;
+  return found ? kept : NULL;
 }
 
 /* NULL: there was no memory for them. */
 static const gains *wait_for_gains(void *given) {
   kept_trace *kept = given;
-  if (kept->is_searching) (void)pthread_join(kept->search, NULL);
-  kept->is_searching = false;
+  void *found = NULL;
+  if (kept->is_searching) {
+    (void)pthread_join(kept->search, &found);
+    kept->has_gains = found != NULL;
+    kept->is_searching = false;
+  }
   return kept->has_gains ? &kept->gains : NULL;
 }
 
@@ -107,7 +111,7 @@ static kept_trace *look_at(const pd_trace *trace, bool beside) {
   kept->trace = trace;
   kept->is_searching = beside && pd_thread_start(&kept->search, find_gains, kept) == 0;
   /* Else first the gains, which hold most and need no columns: then what they held is free again. */
-  if (!kept->is_searching) (void)find_gains(kept);
+  if (!kept->is_searching) kept->has_gains = find_gains(kept) != NULL;
   kept->facts = facts_open_bare(trace);
   if (kept->facts && (kept->is_searching || kept->has_gains) && facts_fill(kept->facts)) return kept;
   drop_trace(kept);
