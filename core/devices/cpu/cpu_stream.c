@@ -4,7 +4,6 @@
 #include "cpu_guard.h"
 #include "openmp.h"
 
-
 #include <pdhost/clocks.h>
 #include <pdhost/thread_start.h>
 

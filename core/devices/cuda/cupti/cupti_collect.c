@@ -6,7 +6,6 @@
 #include "cupti_callbacks.h"
 #include "cupti_session.h"
 
-
 #include <pdhost/clocks.h>
 #include <pdhost/thread_start.h>
 
