@@ -190,19 +190,23 @@ void files_force_paths(char *const *paths, uint32_t count, char *const *more, ui
 }
 
 static void *force_soon(void *given) {
-  const int descriptor = (int)(intptr_t)given;
-  (void)sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
-  (void)close(descriptor);
+  int *descriptor = given;
+  (void)sync_file_range(*descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
+  (void)close(*descriptor);
+  free(descriptor);
   return NULL;
 }
 
 /* The system makes whoever asks for it wait while the disk is busy: that is a thread of its own. */
 void files_force_soon(int descriptor) {
   pthread_t thread;
-  const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  if (pd_thread_start(&thread, force_soon, (void *)(intptr_t)copy) == 0)
+  int *copy = malloc(sizeof *copy);
+  if (!copy) return;
+  *copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (*copy >= 0 && pd_thread_start(&thread, force_soon, copy) == 0) {
     (void)pthread_detach(thread);
-  else
-    (void)close(copy);
+    return;
+  }
+  if (*copy >= 0) (void)close(*copy);
+  free(copy);
 }

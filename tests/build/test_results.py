@@ -56,6 +56,15 @@ with tempfile.TemporaryDirectory() as folder:
     got = [(row["what"], row["value"], row["low"], row["high"], row["goal"]) for row in figures.gpu_figures(pathlib.Path(folder))]
     assert got == [("a, record", 1.1, 1.0, 1.2, "at most 1.05"), ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
 with tempfile.TemporaryDirectory() as folder:
+    said = [{"job": "eager", "code": 0},
+            {"job": "footprint", "kernels": 1000000, "added_bytes": 52e6, "growth_bytes": 4096, "exit_s": 0.028, "report_s": 0.34},
+            {"job": "report", "kernels": 52500, "added_bytes": 47e6, "growth_bytes": 1e7, "exit_s": 0.001, "report_s": 0.46}]
+    pathlib.Path(folder, "record.json").write_text(json.dumps(said), encoding="utf-8")
+    got = [(row["what"], row["value"], row["unit"]) for row in figures.gpu_figures(pathlib.Path(folder))]
+    assert got == [("memory added in 1,000,000 kernels", 52, "MB"), ("of it, growth from half of them on", 0.004096, "MB"),
+                   ("its end is later by", 0.028, "s"), ("its end to the report of 52,500 kernels", 0.46, "s")], got
+    assert not figures.record_figures([{"job": "footprint"}, {"job": "report"}])  # they failed
+with tempfile.TemporaryDirectory() as folder:
     pathlib.Path(folder, "ranks.txt").write_text(
         "overlap saves                      ok      control 198 us (193 to 204) of 2383; two runs 204 us\n"
         "bus bandwidth, 83.7 MB             FAILED  250.0 GB/s, plain loop 200.0 (306 us), +25.0 %\n", encoding="utf-8")
