@@ -2,8 +2,8 @@
 #include "limited_call.h"
 
 #include <pdhost/clocks.h>
-#include <pdhost/thread_start.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define LOOK_NS 20000000
@@ -49,7 +49,7 @@ static calling *begin(const limited_call *how, void *work) {
   pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* a step of the system's clock would make a look last */
   pthread_cond_init(&self->changed, &clock);
   pthread_condattr_destroy(&clock);
-  if (pd_thread_start(&thread, call, self) != 0) {
+  if (pthread_create(&thread, NULL, call, self) != 0) { /* MPI may start processes, which would inherit a mask */
     release(self);
     return NULL;
   }
