@@ -189,24 +189,30 @@ void files_force_paths(char *const *paths, uint32_t count, char *const *more, ui
   free(before);
 }
 
+static atomic_uint under_way; /* threads that force_soon runs on */
+
 static void *force_soon(void *given) {
   int *descriptor = given;
   (void)sync_file_range(*descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);
   (void)close(*descriptor);
   free(descriptor);
+  (void)atomic_fetch_sub(&under_way, 1);
   return NULL;
 }
 
-/* The system makes whoever asks for it wait while the disk is busy: that is a thread of its own. */
+/* The system makes whoever asks for it wait while the disk is busy: that is a thread of its own, but for files that
+ * come while many are on their way. */
 void files_force_soon(int descriptor) {
   pthread_t thread;
-  int *copy = malloc(sizeof *copy);
+  int *copy = atomic_load(&under_way) < FORCING_THREADS ? malloc(sizeof *copy) : NULL;
   if (!copy) return;
+  (void)atomic_fetch_add(&under_way, 1);
   *copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (*copy >= 0 && pd_thread_start(&thread, force_soon, copy) == 0) {
     (void)pthread_detach(thread);
     return;
   }
+  (void)atomic_fetch_sub(&under_way, 1);
   if (*copy >= 0) (void)close(*copy);
   free(copy);
 }

@@ -1,7 +1,7 @@
 /*
  * The gains: what the step would take if a cause of lost time were gone, by replaying the window's own calls, queues
  * and waits without it (replay.h). Gains do not add up: what one cause hides, another uncovers. The ledger, whose rows
- * do, says where time went; the gains say what acting on it brings. [loop thread]
+ * do, says where time went; the gains say what acting on it brings. [one thread at a time for a trace]
  *
  * - gain of a cause = (step with it - step without it) / step now. The step now is the window's without what recording
  *   adds to it.
@@ -55,7 +55,7 @@
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */
 #define GAINS_KEEP_LEAST 0.5
 #define GAINS_KEEP_LEAST_KNOWN 0.25
-/* How exactly the share is looked for: of itself, or of the step. */
+/* How exactly the share is looked for: to this much, or until the step is as long but for this part of it. */
 #define GAINS_KEEP_EXACT 1e-4
 /* Two causes hide the same time if either saves this part of what the other does, and the second adds no more than the
  * rest. */

@@ -201,19 +201,19 @@ static double step_beyond(const gains_judge *self, double keep, double wanted_ns
   return gains_judge_mean(self, &variant) - wanted_ns;
 }
 
-/* The share of the launching with which a step takes `wanted_ns`. A step grows with the share, in pieces that are close
- * to straight: by the rule of false position, of Illinois, where an end that stays counts half (Dowell and Jarratt, BIT
- * 11, 1971). */
+/* The share of the launching with which a step takes `wanted_ns`. A step grows with the share, mostly in a straight
+ * line: by the rule of false position, of Illinois, where an end that stays counts half (Dowell and Jarratt, BIT 11,
+ * 1971). Where the device holds the step up below some share the line has a corner, and halves find what is left. */
 static double solve_keep(const gains_judge *self, double wanted_ns) {
-  enum { REPLAYS_MOST = 12 };
-  double low = GAINS_KEEP_LEAST_KNOWN, high = 1, middle = high;
+  enum { POSITIONS = 6, HALVES = 14 };
+  double low = GAINS_KEEP_LEAST_KNOWN, high = 1;
   double below = step_beyond(self, low, wanted_ns), above = step_beyond(self, high, wanted_ns);
   if (below >= 0) return low;
   if (above <= 0) return high;
-  for (int i = 0, moved = 0; i < REPLAYS_MOST && high - low > GAINS_KEEP_EXACT; i++) {
-    middle = high - above * (high - low) / (above - below);
+  for (int i = 0, moved = 0; i < POSITIONS + HALVES && high - low > GAINS_KEEP_EXACT; i++) {
+    const double middle = i < POSITIONS ? high - above * (high - low) / (above - below) : (low + high) / 2;
     const double beyond = step_beyond(self, middle, wanted_ns);
-    if (fabs(beyond) <= GAINS_KEEP_EXACT * wanted_ns) break;
+    if (fabs(beyond) <= GAINS_KEEP_EXACT * wanted_ns) return middle;
     if (beyond > 0) {
       high = middle;
       above = beyond;
@@ -226,7 +226,7 @@ static double solve_keep(const gains_judge *self, double wanted_ns) {
       moved = -1;
     }
   }
-  return middle;
+  return (low + high) / 2;
 }
 
 /* What recording adds to all steps by its usual cost. */

@@ -1,4 +1,5 @@
-/* What the gains are judged by: the program of a window, and its replays with causes taken away. [loop thread] */
+/* What the gains are judged by: the program of a window, and its replays with causes taken away. [one thread at a time
+ * for a trace] */
 #ifndef CORE_LEDGER_GAINS_JUDGE_H
 #define CORE_LEDGER_GAINS_JUDGE_H
 

@@ -5,9 +5,9 @@
 
 #include <pdhost/thread_start.h>
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* In one array, by start: a replay asks for them all. */
 static bool take_spans(gains_replays *self, const timeline *of, const program *made) {
@@ -143,10 +143,11 @@ static void *help(void *given) {
  * for each device record. */
 static uint32_t helpers_for(const gains_replays *self, uint32_t jobs) {
   enum { HELPERS_MOST = GAINS_REPLAYS_THREADS - 1, ITEMS_LEAST = 5000 };
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  cpu_set_t allowed; /* to this thread: a rank may have one processor of many */
+  const int processors = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
   uint32_t helpers = jobs ? jobs - 1 : 0;
   if (self->replay->item_count < ITEMS_LEAST || processors < 2) return 0;
-  if (helpers > (unsigned long)processors - 1) helpers = (uint32_t)processors - 1;
+  if (helpers > (uint32_t)processors - 1) helpers = (uint32_t)processors - 1;
   return helpers > HELPERS_MOST ? HELPERS_MOST : helpers;
 }
 

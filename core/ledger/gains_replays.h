@@ -1,5 +1,6 @@
 /* The replays that the gains are made of, each made once, and what bounds them from below: how long the device is busy
- * with what is left. Many causes have nothing in a program: without them the replay is the one with them. [loop thread]
+ * with what is left. Many causes have nothing in a program: without them the replay is the one with them. [one thread
+ * at a time for a trace]
  */
 #ifndef CORE_LEDGER_GAINS_REPLAYS_H
 #define CORE_LEDGER_GAINS_REPLAYS_H
@@ -47,7 +48,7 @@ void gains_replays_close(gains_replays *self);
 bool gains_replays_alike(const gains_replays *self, const replay_variant *a, const replay_variant *b);
 /* Mean of the judged steps, by a replay; `bounds` are its. */
 double gains_replays_make(gains_replays *self, const replay_variant *variant);
-/* Makes several, on as many threads as there are processors, up to four. Their means are then known to
+/* Makes several, of long programs on as many threads as there are processors, up to four. Their means are then known to
  * gains_replays_mean. `bounds` are any's. */
 void gains_replays_make_all(gains_replays *self, gains_job *jobs, uint32_t count);
 /* Makes those of `variants` whose means are not known. */

@@ -1,6 +1,7 @@
 /*
  * Where a cause comes from: of the calls that are its own, the operation, the module and the line of the program with
- * the most of them. The line is that of the program's own code, not of the framework's. [loop thread]
+ * the most of them. The line is that of the program's own code, not of the framework's. [one thread at a time for a
+ * trace]
  */
 #ifndef CORE_LEDGER_PLACES_H
 #define CORE_LEDGER_PLACES_H

@@ -1,4 +1,4 @@
-/* A timeline as a program of the replay. [loop thread] */
+/* A timeline as a program of the replay. [one thread at a time for a trace] */
 #ifndef CORE_LEDGER_PROGRAM_H
 #define CORE_LEDGER_PROGRAM_H
 

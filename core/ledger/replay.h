@@ -8,7 +8,7 @@
  * it, and nothing else.
  *
  * Times are nanoseconds. Not modelled: a full launch queue, kernels that slow each other, and collectives, whose
- * duration holds the wait for other ranks. replay_steps allocates nothing. [one thread at a time]
+ * duration holds the wait for other ranks. replay_steps allocates nothing. [one thread at a time for a scratch]
  */
 #ifndef CORE_LEDGER_REPLAY_H
 #define CORE_LEDGER_REPLAY_H

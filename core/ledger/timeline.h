@@ -2,7 +2,8 @@
  * What the host and the device did in the steps of a trace, as the replay (replay.h) needs it: calls and their device
  * records in the order of launching, what held up each record, what each blocking call waited for, whose each call is,
  * and the host's time as items. It does not depend on names that a program gives: threads are judged because they
- * launch, steps come from the trace. Where a fact is missing, the rule that needs it is not used. [loop thread]
+ * launch, steps come from the trace. Where a fact is missing, the rule that needs it is not used. [one thread at a time
+ * for a trace]
  *
  * - The judged device is the one with the most device time. Judged threads launch at least a two hundredth of its
  *   kernels: one that only copies brings batches beside the loop.

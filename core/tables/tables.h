@@ -1,4 +1,4 @@
-/* The builders of all tables, one per table, and the set they make. [loop thread] */
+/* The builders of all tables, one per table, and the set they make. [one thread at a time for a trace] */
 #ifndef CORE_TABLES_TABLES_H
 #define CORE_TABLES_TABLES_H
 

@@ -120,7 +120,8 @@ PD_TEST(gains, what_recording_adds_to_blocking_calls_is_left_out) {
 }
 
 /* Ten launches a step that each take all of 20 us. */
-static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofiled_ns, const pd_twin *twin) {
+static void launching_kernels_of(int64_t kernel_ns, gains_rig *rig, gains *out, int64_t unprofiled_ns,
+                                 const pd_twin *twin) {
   begin(rig);
   rig->unprofiled_step_ns = unprofiled_ns;
   if (twin) rig->twin = *twin;
@@ -130,10 +131,29 @@ static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofile
     for (int64_t i = 0; i < 10; i++) {
       const int64_t end = at + (i + 1) * 20000;
       fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", rig->thread, end - 20000, end, ++rig->correlation);
-      fake_kernel(rig->fake, "k", rig->main, end, end + 2000, rig->correlation);
+      fake_kernel(rig->fake, "k", rig->main, end, end + kernel_ns, rig->correlation);
     }
   }
   judge(rig, 0, out);
+}
+
+static void launching_all_the_time(gains_rig *rig, gains *out, int64_t unprofiled_ns, const pd_twin *twin) {
+  launching_kernels_of(2000, rig, out, unprofiled_ns, twin);
+}
+
+/* However little the launching takes, the device needs its time. */
+PD_TEST(gains, what_recording_adds_is_found_where_the_device_nearly_holds_up_the_step) {
+  gains_rig rig;
+  gains out;
+  launching_kernels_of(5000, &rig, &out, 1, NULL);
+  const int64_t least_ns = (int64_t)out.step_ns;
+  cr_assert_geq(least_ns, 50000);
+  cr_assert_leq(least_ns, 100000);
+  for (int64_t more = 100; more <= 50000; more += more / 8) {
+    launching_kernels_of(5000, &rig, &out, least_ns + more, NULL);
+    const double found = out.step_ns / (double)(least_ns + more);
+    cr_assert_float_eq(found, 1, 0.001, "a step of %lld ns more than the device's: %f of it", (long long)more, found);
+  }
 }
 
 PD_TEST(gains, a_run_knows_that_more_than_half_of_the_launching_may_be_the_recorders) {

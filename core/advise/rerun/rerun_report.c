@@ -37,12 +37,14 @@ static void print_sentence(const manifest_comparison *of) {
 
 /* The digits of a hash, which end the value; NULL: it has none, or few. */
 static const char *hash_digits(const char *value) {
-  const char *hash = strstr(value, "sha256:"), *digits = value;
-  const bool is_build = !hash && strncmp(value, "build-id:", 9) == 0;
-  if (hash) digits = hash + 7;
-  if (is_build) digits = value + 9;
+  static const char *const kinds[] = {"sha256:", "build-id:"};
+  const char *digits = NULL;
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !digits; i++)
+    if ((digits = strstr(value, kinds[i]))) digits += strlen(kinds[i]);
+  const bool is_named = digits != NULL;
+  if (!is_named) digits = value;
   const size_t count = strspn(digits, "0123456789abcdef");
-  return !digits[count] && count > (hash || is_build ? HASH_SHOWN : 63) ? digits : NULL;
+  return !digits[count] && count > (is_named ? HASH_SHOWN : 63) ? digits : NULL;
 }
 
 /* The beginning of a long hash is enough to tell two apart. */

@@ -171,10 +171,10 @@
   X("settings", "every key of [scenario] and [data]")
 
 #define WORDS_MANIFEST(X)                                                                                              \
-  X("program", "version, sources and SHA-256 of the pdhost that ran")                                                  \
+  X("program", "version, sources and build id (else SHA-256) of the pdhost that ran")                                  \
   X("sources", "git id of the sources that pdhost was built from; -dirty says that they were changed")                 \
   X("plugin", "plugin of the device")                                                                                  \
-  X("plugins", "version and SHA-256 of the scenario, the device and the sinks")                                        \
+  X("plugins", "version and build id (else SHA-256) of the scenario, the device and the sinks")                        \
   X("libraries", "loaded libraries by file: the build id that the linker made of the content, else a SHA-256")         \
   X("given", "keys that are not left at their default")                                                                \
   X("seeds", "keys of the configuration that are seeds")                                                               \

@@ -121,8 +121,8 @@ typedef struct pd_analysis {
   /* The significant digits, 3 to 5, with which to show figures made of these `count` values: one more than their
    * spread leaves certain. Times are in seconds. Sorts the values. [any thread] */
   uint32_t (*digits)(const struct pd_analysis *analysis, double *values, uint64_t count);
-  /* Begins the part of `tables` that takes longest on another thread. For a sink that writes something else of the
-   * trace first, and asks for the tables after it: set PD_SINK_TRACE_FIRST then. Optional. [loop thread] */
+  /* Begins to make the tables of a request that leaves all out, on other threads. For a sink that writes something else
+   * of the trace first, and asks for the tables after it: set PD_SINK_TRACE_FIRST then. Optional. [loop thread] */
   void (*prepare)(const struct pd_analysis *analysis, const pd_trace *trace);
 } pd_analysis;
 

@@ -52,24 +52,30 @@ class GpuRecord(unittest.TestCase):
 
     def test_the_largest_difference_is_told(self):
         theirs = self.trace("a.json", figures("launch_bound", {"compute": 40, "launch": 60, "profiler": 100}))
-        ours = figures("launch_bound", {"compute": 50, "launch": 45, "allocator": 5})
+        ours = self.script.ledger_of(figures("launch_bound", {"compute": 50, "launch": 45, "allocator": 5}))
         self.assertEqual(self.script.beside_profiled(self.args, theirs, ours),
                          {"profiled_cause": "launch_bound", "ledger_points": 15, "ledger_cause": "launch"})
 
-    def test_a_trace_that_cannot_be_read_has_no_ledger(self):
-        row = self.script.beside_profiled(self.args, self.trace("bad.json", {}), figures("none", {"compute": 1}))
-        self.assertEqual(row, {"profiled_cause": "not read: bad: no trace"})
+    def test_a_trace_without_windows_has_no_verdict(self):
+        row = self.script.beside_profiled(self.args, self.trace("none.json", {"windows": []}), {"compute": 1})
+        self.assertEqual(row, {"profiled_cause": None})
 
-    def test_the_summary_counts_what_was_compared(self):
-        rows = [{"job": "plain a", "verdict_cause": "none", "profiled_cause": "none", "ledger_points": 2.0},
-                {"job": "plain b", "verdict_cause": "none", "profiled_cause": "allocator", "ledger_points": 4.0},
-                {"job": "plain c", "verdict_cause": "none"},
-                {"job": "torch a", "verdict_cause": "none"}]
+    def test_recorded_cells_are_compared_and_what_was_not_read_is_told(self):
+        self.trace("a.pt.trace.json.gz", figures("none", {"compute": 100}))
+        self.trace("b.pt.trace.json.gz", figures("allocator", {"compute": 100}))
+        self.trace("bad.pt.trace.json.gz", {})
+        self.args.labels = os.path.join(self.folder, "labels.json")
+        rows = [{"job": "plain a", "verdict_cause": "none", "ledger": {"compute": 0.98, "launch": 0.02}},
+                {"job": "plain b", "ledger": {"compute": 0.96, "launch": 0.04}}, # without a verdict
+                {"job": "plain bad", "verdict_cause": "none", "ledger": {"compute": 1}},
+                {"job": "plain gone", "verdict_cause": "none", "ledger": {"compute": 1}},
+                {"job": "torch a", "verdict_cause": "none"}] # it failed
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            self.script.say_beside_profiled(rows)
-        self.assertEqual(said.getvalue(), "plain: 1 of 2 verdicts are those of torch.profiler's traces; ledgers differ by 3.0 points "
-                                          "at the median, 4.0 at most\n")
+            self.script.compare_profiled(self.args, rows)
+        self.assertEqual(said.getvalue(), "plain: 1 of 2 verdicts are those of torch.profiler's traces; ledgers differ by 3.0 points at the "
+                                          "median, 4.0 at most\nplain: 1 traces of torch.profiler could not be read\n")
+        self.assertEqual(rows[2]["not_read"], "bad: no trace")
 
 
 if __name__ == "__main__":
