@@ -120,6 +120,19 @@ class Rerun(Case):
                                    "environment": {"OMP_DYNAMIC": (None, "false")},
                                    "machine": {"host_name": ("elsewhere", now["machine"]["host_name"])}})
 
+    def test_of_a_long_hash_the_beginning_is_shown(self):
+        self.run_once()
+        now = self.manifest()
+        hashed = {"program": ("file", "build-id:" + 10 * "0123"), "plugins": ("device cpu", "1.0, build-id:" + 10 * "4567"),
+                  "libraries": (next(iter(now["libraries"])), "sha256:" + 16 * "89ab")}
+        self.change("older.json", lambda document: [document[part].update([change]) for part, change in hashed.items()])
+        code, out, _ = self.rerun("--against", "first", "older.json")
+        self.assertEqual(code, 11)
+        for part, (name, value) in hashed.items():
+            shown = re.search(rf"(?m)^ +{re.escape(name)}: (\S+(?: \S+)?) -> ", out)
+            self.assertTrue(shown, (part, out))
+            self.assertTrue(shown[1].endswith("...") and value.startswith(shown[1][:-3]) and len(shown[1]) < len(value), shown[0])
+
     def test_another_machine_does_not_count(self):
         self.run_once()
         self.change("moved.json", lambda document: document["machine"].update(host_name="elsewhere"))
