@@ -22,12 +22,17 @@ static void check_same(const pd_table_set *set, const pd_table_set *other) {
   }
 }
 
+/* Another analysis, of the same trace. */
+static analysis *rig_training(analysis_rig *rig) {
+  rig_begin(rig);
+  fake_trace_training(rig->fake, 3, 2);
+  rig_finish(rig);
+  return rig_analysis();
+}
+
 PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
   analysis_rig rig;
-  rig_begin(&rig);
-  fake_trace_training(rig.fake, 3, 2);
-  rig_finish(&rig);
-  analysis *other = rig_analysis();
+  analysis *other = rig_training(&rig);
   const pd_analysis *table = analysis_table(other);
   table->prepare(table, rig.trace);
   table->prepare(table, rig.trace); /* it is under way */
@@ -46,10 +51,7 @@ PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
 
 PD_TEST(analysis, what_a_request_leaves_out_is_the_same_as_its_default) {
   analysis_rig rig;
-  rig_begin(&rig);
-  fake_trace_training(rig.fake, 3, 2);
-  rig_finish(&rig);
-  analysis *other = rig_analysis();
+  analysis *other = rig_training(&rig);
   const pd_analysis *table = analysis_table(other);
   pd_table_request request = {.size = sizeof request, .sort_by = "self_cuda_time_total", .sorted_by = "CPUTotal"};
   const pd_table_set *left_out = table->tables(table, rig.trace, NULL);
