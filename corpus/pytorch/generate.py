@@ -2,14 +2,15 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N] [--profile] [--turn FILE]
+       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--turn FILE]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
 which says how much of it is launching. Then five steps are recorded by torch.profiler.
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
-five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. CELL is the name of a
+five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
+on after that, and torch.profiler records five of its steps into FILE. CELL is the name of a
 trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of all
 that name the same FILE, while others start or end.
 
@@ -296,7 +297,7 @@ def turn(path):
         yield
 
 
-def run_cell(name, steps, profiles, turn_path):
+def run_cell(name, steps, profiles, trace_path, turn_path):
     """The loop of one cell, as a job that somebody else records."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
     if not parts or parts[4] not in CAUSES:
@@ -309,6 +310,8 @@ def run_cell(name, steps, profiles, turn_path):
         program.run(20, True)
         with profile(activities=kinds) if profiles else contextlib.nullcontext():
             blocks = [program.run(-(-steps // 5), True) for _ in range(5)]
+        if trace_path:
+            program.record(trace_path, True)
     print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
@@ -322,10 +325,11 @@ def main():
     parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and record nothing')
     parser.add_argument('--steps', type=int, default=200, help='of --run')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
+    parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')
     parser.add_argument('--turn', metavar='FILE', help='of --run: make the steps while no other job has this file')
     arguments = parser.parse_args()
     if arguments.run:
-        return run_cell(arguments.run, arguments.steps, arguments.profile, arguments.turn)
+        return run_cell(arguments.run, arguments.steps, arguments.profile, arguments.trace, arguments.turn)
     if not arguments.folder:
         parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)

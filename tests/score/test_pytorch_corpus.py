@@ -59,19 +59,21 @@ class Corpus(unittest.TestCase):
             with patch.object(self.module.time, "monotonic", side_effect=itertools.count(0, seconds)):
                 self.assertEqual(len(self.module.repeated(lambda: 0)), pairs)
 
-    def test_a_cell_runs_as_a_job_with_and_without_a_profiler(self):
+    def test_a_cell_runs_as_a_job_with_and_without_profilers(self):
         self.module.Program = MagicMock()
         self.module.Program.return_value.run.side_effect = [50, 100, 130, 110, 90, 120] * 2
         for profiles in (False, True):
             self.module.profile.reset_mock()
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 with tempfile.TemporaryDirectory() as folder:
-                    self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles,
+                    self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles, "a.json" if profiles else None,
                                          os.path.join(folder, "turn") if profiles else None)
             self.assertEqual(out.getvalue(), "encoder_fp32_sync_forced_sync_16: step 110 us\n")
             self.assertEqual(self.module.profile.called, profiles)
+            traced = [call.args for call in self.module.Program.return_value.record.call_args_list]
+            self.assertEqual(traced, [("a.json", True)] if profiles else [])
         with self.assertRaisesRegex(SystemExit, "encoder_fp32_sync_nothing_1 is no cell"):
-            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None)
+            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None, None)
 
     def test_the_help_names_every_key_of_a_label(self):
         with open(PATH, encoding="utf-8") as file:

@@ -13,7 +13,7 @@ SCHEMA = os.path.join(CONF, "..", "docs", "schema", "truth.schema.json")
 TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
 
 
-class Truth(Case):
+class TruthCase(Case):
     def truth(self, scenario, *more):
         code, out, err = self.run_small("--scenario", scenario, *more, "--trace_dir", "traces")
         self.assertEqual(code, 0, err)
@@ -21,6 +21,12 @@ class Truth(Case):
         self.assertFalse(os.path.exists(self.path("traces/truth.json")), "tools would take it for a trace")
         return self.json("traces/truth/truth.json")
 
+    def check_schema(self, path):
+        check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(path)) for path in sys.argv[1:]))"
+        subprocess.run([TOOLS, "-c", check, self.path(path), SCHEMA], check=True, stdout=sys.stderr)
+
+
+class Truth(TruthCase):
     def test_counts_are_exact_and_causes_the_scenarios(self):
         for scenario, cause, count, more in (
                 ("sync", "forced_sync", 3, ["-o", "scenario.reads_per_step=3"]),
@@ -39,10 +45,6 @@ class Truth(Case):
                     key, value = setting.split("=")
                     self.assertEqual(truth["settings"][key], value)
 
-    def check_schema(self, path):
-        check = "import json, sys, jsonschema; jsonschema.validate(*(json.load(open(path)) for path in sys.argv[1:]))"
-        subprocess.run([TOOLS, "-c", check, self.path(path), SCHEMA], check=True, stdout=sys.stderr)
-
     def test_the_file_fits_the_schema(self):
         """Without an effect that was measured, and for two causes. Those of dials are looked at above."""
         if not os.path.exists(TOOLS):
@@ -51,26 +53,6 @@ class Truth(Case):
             with self.subTest(scenario=scenario):
                 self.truth(scenario, *more)
                 self.check_schema("traces/truth/truth.json")
-
-    def test_what_was_asked_for_in_time_was_injected(self):
-        """Within 2 %, by the median of the steps. Other programs of the machine may spoil runs, but not all of them."""
-        for scenario, more, asked in (("host_compute", ["-o", "scenario.inject_us=10000"], 10000),
-                                      ("pageable_copy", ["-o", "scenario.inject_us=10000"], 10000),
-                                      ("serial_streams", ["-o", "scenario.inject_us=10000"], 10000),
-                                      ("serial_streams", ["-o", "scenario.inject_us=12000", "-o", "scenario.streams=2"],
-                                       12000),
-                                      ("dataloader", ["-o", "data.io_sleep_ms=4", "-o", "data.cpu_us=1000"], 20000)):
-            with self.subTest(scenario=scenario, more=more):
-                errors = []
-                for _ in range(20):
-                    truth = self.truth(scenario, *more)
-                    errors.append(abs(truth["dial_error_percent"]))
-                    if errors[-1] <= 2:
-                        break
-                if min(errors) > 2 and os.getloadavg()[0] > 1.5 * os.cpu_count():
-                    self.skip(f"{scenario}: the machine's load is {os.getloadavg()[0]:.1f}: no step takes its own time")
-                self.assertLessEqual(min(errors), 2, errors)
-                self.assertEqual(truth["asked_us_per_step"], asked)
 
     def test_every_scenario_takes_a_dial_and_tells_its_error(self):
         """How close it comes is the machine's affair, and tests/run/test_dial.c's: here, that the document says so."""
@@ -182,6 +164,56 @@ class Truth(Case):
         self.assertEqual(code, 3)
         self.assertIn("[scenario] inject_share = 0.1: set inject_us = 10 or this, not both", err)
 
+    def test_few_rounds_show_an_effect_but_no_path(self):
+        truth = self.truth("host_compute", "-o", "truth.interleave=5", "-o", "truth.block=1")
+        self.assertEqual(len(truth["effect"]["rounds"]), 5)
+        self.assertIsNone(truth["path"])
+
+    def test_a_loader_that_is_not_dialled_by_time_is_no_second_cause(self):
+        for scenario, more in (("host_compute", []), ("host_compute", ["-o", "data.io_sleep_ms=4"]),
+                               ("dataloader", ["-o", "data.io_sleep_ms=4"])):
+            with self.subTest(scenario=scenario, more=more):
+                self.assertEqual(self.truth(scenario, *more)["also"], []) # resident data; the loader is the one cause
+
+    def test_without_control_steps_the_effect_is_not_known(self):
+        truth = self.truth("host_compute")
+        self.assertIsNone(truth["effect"])
+        self.assertIsNone(truth["path"])
+
+    def test_the_loaders_injection_is_the_wait_for_data(self):
+        truth = self.truth("dataloader", "-o", "data.io_sleep_ms=2")
+        self.assertEqual(truth["cause"], "input_bound")
+        self.assertIsNone(truth["count_per_step"])
+        self.assertGreater(truth["injected_us_per_step"], 0)
+
+    def test_what_nobody_measured_is_null_and_nothing_is_zero(self):
+        self.assertEqual(self.truth("control")["injected_us_per_step"], 0)
+        self.assertIsNone(self.truth("tiny_ops")["injected_us_per_step"])
+
+
+class Timing(TruthCase):
+    """How much was injected, and what it costs: by the clock."""
+
+    def test_what_was_asked_for_in_time_was_injected(self):
+        """Within 2 %, by the median of the steps. Other programs of the machine may spoil runs, but not all of them."""
+        for scenario, more, asked in (("host_compute", ["-o", "scenario.inject_us=10000"], 10000),
+                                      ("pageable_copy", ["-o", "scenario.inject_us=10000"], 10000),
+                                      ("serial_streams", ["-o", "scenario.inject_us=10000"], 10000),
+                                      ("serial_streams", ["-o", "scenario.inject_us=12000", "-o", "scenario.streams=2"],
+                                       12000),
+                                      ("dataloader", ["-o", "data.io_sleep_ms=4", "-o", "data.cpu_us=1000"], 20000)):
+            with self.subTest(scenario=scenario, more=more):
+                errors = []
+                for _ in range(20):
+                    truth = self.truth(scenario, *more)
+                    errors.append(abs(truth["dial_error_percent"]))
+                    if errors[-1] <= 2:
+                        break
+                if min(errors) > 2 and os.getloadavg()[0] > 1.5 * os.cpu_count():
+                    self.skip(f"{scenario}: the machine's load is {os.getloadavg()[0]:.1f}: no step takes its own time")
+                self.assertLessEqual(min(errors), 2, errors)
+                self.assertEqual(truth["asked_us_per_step"], asked)
+
     def test_control_steps_show_the_effect(self):
         """A large injection is on the path whatever the machine does; so is none of them when nothing is injected."""
         for scenario, more, path in (("host_compute", ["-o", "scenario.inject_us=60000"], "on the path"),
@@ -205,11 +237,6 @@ class Truth(Case):
             paths.append(self.truth("host_compute", "-o", "scenario.inject_us=0", "-o", "truth.interleave=6", "-o",
                                     "truth.block=2")["path"])
         self.assertIn("present, off the path", paths)
-
-    def test_few_rounds_show_an_effect_but_no_path(self):
-        truth = self.truth("host_compute", "-o", "truth.interleave=5", "-o", "truth.block=1")
-        self.assertEqual(len(truth["effect"]["rounds"]), 5)
-        self.assertIsNone(truth["path"])
 
     def test_two_causes_at_once_are_both_labelled(self):
         """Loading by the loop itself, so that the effects add up: the larger of them is the one that is set higher.
@@ -239,27 +266,6 @@ class Truth(Case):
             self.assertEqual(len(of["effect"]["rounds"]), 6)
         self.assertEqual(*([with_it for with_it, _ in of["effect"]["rounds"]] for of in both.values()))
         return both, {cause: of["effect"]["share"] for cause, of in both.items()}
-
-    def test_a_loader_that_is_not_dialled_by_time_is_no_second_cause(self):
-        for scenario, more in (("host_compute", []), ("host_compute", ["-o", "data.io_sleep_ms=4"]),
-                               ("dataloader", ["-o", "data.io_sleep_ms=4"])):
-            with self.subTest(scenario=scenario, more=more):
-                self.assertEqual(self.truth(scenario, *more)["also"], []) # resident data; the loader is the one cause
-
-    def test_without_control_steps_the_effect_is_not_known(self):
-        truth = self.truth("host_compute")
-        self.assertIsNone(truth["effect"])
-        self.assertIsNone(truth["path"])
-
-    def test_the_loaders_injection_is_the_wait_for_data(self):
-        truth = self.truth("dataloader", "-o", "data.io_sleep_ms=2")
-        self.assertEqual(truth["cause"], "input_bound")
-        self.assertIsNone(truth["count_per_step"])
-        self.assertGreater(truth["injected_us_per_step"], 0)
-
-    def test_what_nobody_measured_is_null_and_nothing_is_zero(self):
-        self.assertEqual(self.truth("control")["injected_us_per_step"], 0)
-        self.assertIsNone(self.truth("tiny_ops")["injected_us_per_step"])
 
 
 if __name__ == "__main__":

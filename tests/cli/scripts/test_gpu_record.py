@@ -61,10 +61,10 @@ class GpuRecord(unittest.TestCase):
         self.assertEqual(row, {"profiled_cause": None})
 
     def test_recorded_cells_are_compared_and_what_was_not_read_is_told(self):
-        self.trace("a.pt.trace.json.gz", figures("none", {"compute": 100}))
-        self.trace("b.pt.trace.json.gz", figures("allocator", {"compute": 100}))
-        self.trace("bad.pt.trace.json.gz", {})
-        self.args.labels = os.path.join(self.folder, "labels.json")
+        os.mkdir(os.path.join(self.folder, "plain"))
+        self.trace("plain/a.pt.trace.json.gz", figures("none", {"compute": 100}))
+        self.trace("plain/b.pt.trace.json.gz", figures("allocator", {"compute": 100}))
+        self.trace("plain/bad.pt.trace.json.gz", {})
         rows = [{"job": "plain a", "verdict_cause": "none", "ledger": {"compute": 0.98, "launch": 0.02}},
                 {"job": "plain b", "ledger": {"compute": 0.96, "launch": 0.04}}, # without a verdict
                 {"job": "plain bad", "verdict_cause": "none", "ledger": {"compute": 1}},
