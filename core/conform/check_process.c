@@ -85,7 +85,7 @@ static check_verdict live_between(const check_target *target, check_live live, j
   look(&before);
   live(target, &life);
   look(&now);
-  return judge(&before, &now); // cppcheck-suppress returnDanglingLifetime
+  return judge(&before, &now);
 }
 
 check_verdict check_process_folder(const check_target *target, check_live live) {

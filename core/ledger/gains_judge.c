@@ -133,7 +133,7 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
 static void set_added_of_each(const gains_judge *self) {
   gains *out = self->out;
   timeline_launching launching;
-  if (!timeline_count_launching(&self->timeline, &launching)) return;
+  timeline_count_launching(&self->timeline, &launching);
   const double records = (launching.calls + launching.operations) / self->timeline.step_count;
   if (records <= 0) return;
   out->record_ns = out->added_ns / records;
@@ -229,31 +229,38 @@ static double solve_keep(const gains_judge *self, double wanted_ns) {
   return (low + high) / 2;
 }
 
-/* What recording adds to all steps by its usual cost. */
-static double usual_cost(const trace_facts *facts, const timeline_launching *of) {
-  const pd_trace *trace = facts->trace;
+/* What recording adds to all steps by its usual cost. False on no memory. */
+static bool usual_cost(const timeline *from, const timeline_launching *of, double *out) {
+  const pd_trace *trace = from->facts->trace;
   const double records = of->operations + of->calls;
-  if (trace->facts & PD_FACT_RECORDER_COST) return (double)trace->record_cost_ns * records;
+  double nested_ns = 0;
+  *out = 0;
+  if (trace->facts & PD_FACT_RECORDER_COST) {
+    *out = (double)trace->record_cost_ns * records;
+    return true;
+  }
   /* Our own recorder, where a run has no steps without it, says nothing rather than guess. */
-  if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return 0;
-  if (of->nested_ns > 0)
-    return fmin(of->nested_ns, GAINS_NESTED_MOST_NS) *
-           (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);
-  return GAINS_RECORD_NS * records;
+  if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return true;
+  if (!timeline_nested(from, &nested_ns)) return false;
+  const double weighted = GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches;
+  *out = nested_ns > 0 ? fmin(nested_ns, GAINS_NESTED_MOST_NS) * weighted : GAINS_RECORD_NS * records;
+  return true;
 }
 
 bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep) {
   timeline_launching launching;
-  double known;
+  double known, cost;
   *keep = 1;
   if (!unprofiled_step(self, recorded_ns, &known)) return false;
   self->out->cost_known = known > 0;
   if (known >= recorded_ns) return true;
-  if (!timeline_count_launching(&self->timeline, &launching)) return false;
+  timeline_count_launching(&self->timeline, &launching);
   if (known > 0)
     *keep = solve_keep(self, known);
+  else if (!usual_cost(&self->timeline, &launching, &cost))
+    return false;
   else if (launching.ns > 0)
-    *keep = fmax(GAINS_KEEP_LEAST, 1 - usual_cost(self->timeline.facts, &launching) / launching.ns);
+    *keep = fmax(GAINS_KEEP_LEAST, 1 - cost / launching.ns);
   self->out->launch_cost_ns = (1 - *keep) * launching.ns / self->timeline.step_count;
   return true;
 }

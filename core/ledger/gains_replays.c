@@ -25,6 +25,7 @@ static bool take_spans(gains_replays *self, const timeline *of, const program *m
                                                    .end_ns = record->end_ns,
                                                    .fixed_ns = (int32_t)replayed->fixed_ns,
                                                    .owners = replayed->owners};
+    self->span_owners |= replayed->owners;
   }
   free(order);
   free(scratch);
@@ -174,18 +175,32 @@ void gains_replays_know(gains_replays *self, const replay_variant *variants, uin
   gains_replays_make_all(self, jobs, wanted);
 }
 
-double gains_replays_least(const gains_replays *self, const replay_variant *variant) {
-  const bool moves = variant->eager || variant->graph || variant->without;
-  if (!moves || variant->apart || variant->one_pass) return 0;
-  const int64_t fixed = variant->graph && !variant->same_kernels;
+static double busy_mean(const gains_replays *self, replay_owners without, bool without_fixed) {
   int64_t end = INT64_MIN, busy = 0;
   for (uint32_t i = 0; i < self->span_count; i++) {
     const gains_span *span = &self->spans[i];
-    if (span->owners & variant->without) continue;
-    const int64_t from = span->start_ns > end ? span->start_ns : end, to = span->end_ns - fixed * span->fixed_ns;
+    if (span->owners & without) continue;
+    const int64_t from = span->start_ns > end ? span->start_ns : end;
+    const int64_t to = span->end_ns - (without_fixed ? span->fixed_ns : 0);
     if (to <= from) continue;
     busy += to - from;
     end = to;
   }
   return (double)busy / self->count;
+}
+
+double gains_replays_least(gains_replays *self, const replay_variant *variant) {
+  const replay_variant moved = plain(self, variant); /* what moves nothing leaves the steps as they are */
+  if (!(moved.eager || moved.graph || moved.without) || moved.apart || moved.one_pass) return 0;
+  const gains_busy wanted = {.without = moved.without & self->span_owners,
+                             .without_fixed = moved.graph && !moved.same_kernels};
+  for (uint32_t i = 0; i < self->busy_count; i++)
+    if (self->busy[i].without == wanted.without && self->busy[i].without_fixed == wanted.without_fixed)
+      return self->busy[i].mean;
+  const double mean = busy_mean(self, wanted.without, wanted.without_fixed);
+  if (self->busy_count < GAINS_REPLAYS_BUSY) {
+    self->busy[self->busy_count] = wanted;
+    self->busy[self->busy_count++].mean = mean;
+  }
+  return mean;
 }

@@ -8,7 +8,7 @@
 #include "program.h"
 
 /* More variants than one window asks for are replayed again. */
-enum { GAINS_REPLAYS_KNOWN = 128, GAINS_REPLAYS_THREADS = 4 };
+enum { GAINS_REPLAYS_KNOWN = 128, GAINS_REPLAYS_BUSY = 16, GAINS_REPLAYS_THREADS = 4 };
 
 /* A device record. */
 typedef struct gains_span {
@@ -21,6 +21,13 @@ typedef struct gains_known {
   replay_variant variant;
   double mean;
 } gains_known;
+
+/* How long the device is busy without some records, or parts of them. */
+typedef struct gains_busy {
+  replay_owners without;
+  bool without_fixed;
+  double mean;
+} gains_busy;
 
 /* One replay of several that are made at once. */
 typedef struct gains_job {
@@ -36,8 +43,11 @@ typedef struct gains_replays {
   uint32_t span_count, known_count;
   uint32_t first, count; /* steps that are judged */
   replay_owners owners;  /* that items or records have */
+  replay_owners span_owners;
   bool has_apart, has_delayed;
+  uint32_t busy_count;
   gains_known known[GAINS_REPLAYS_KNOWN];
+  gains_busy busy[GAINS_REPLAYS_BUSY];
 } gains_replays;
 
 /* Borrows the timeline and its program. false on no memory. Close it in any case. */
@@ -58,6 +68,6 @@ double gains_replays_mean(gains_replays *self, const replay_variant *variant);
 /* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
  * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes
  * no less than the device was busy with what is left. Streams that run apart are meant to lie beside each other. */
-double gains_replays_least(const gains_replays *self, const replay_variant *variant);
+double gains_replays_least(gains_replays *self, const replay_variant *variant);
 
 #endif

@@ -173,13 +173,12 @@ typedef struct timeline_launching {
   double ns;                /* host time of launching, and of making batches */
   double operations, calls; /* that were recorded */
   double launches;          /* calls with device records */
-  /* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is
-   * nested. */
-  double nested_ns;
 } timeline_launching;
 
-/* false on no memory. */
-bool timeline_count_launching(const timeline *of, timeline_launching *out);
+void timeline_count_launching(const timeline *of, timeline_launching *out);
+/* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is nested.
+ * false on no memory. */
+bool timeline_nested(const timeline *of, double *ns);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {
   return facts_call(self->facts, call->source);

@@ -8,15 +8,30 @@
 
 /* ---- queues ---- */
 
-static int by_value(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
+/* By halves that are sorted no further than is needed (Hoare, Algorithm 65: Find). Changes their order. */
 static int64_t median(int64_t *values, uint64_t count, int64_t otherwise) {
+  const int64_t middle = (int64_t)(count / 2);
+  int64_t low = 0, high = (int64_t)count - 1;
   if (!count) return otherwise;
-  qsort(values, count, sizeof *values, by_value);
-  return values[count / 2];
+  while (low < high) {
+    const int64_t pivot = values[low + (high - low) / 2];
+    int64_t i = low, j = high;
+    while (i <= j) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i > j) break;
+      const int64_t swap = values[i];
+      values[i++] = values[j];
+      values[j--] = swap;
+    }
+    if (middle <= j)
+      high = j;
+    else if (middle >= i)
+      low = i;
+    else
+      break;
+  }
+  return values[middle];
 }
 
 /* By the first record, or by work of before that ran for a part of the first step that counts. */

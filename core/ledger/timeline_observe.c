@@ -29,24 +29,41 @@ bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share
 
 enum { NESTED_MOST = 1 << 16 };
 
-/* The lower quartile of the time from an operation's start to that of the first directly in it. `operations` are in the
- * order of their threads and starts. 0 where none is nested, negative on no memory. */
-static double nested_quartile(const timeline *of, const uint32_t *operations, uint64_t count) {
+/* `operations` are in the order of their threads and starts. */
+static bool nested_quartile(const timeline *of, const uint32_t *operations, uint64_t count, double *out) {
   const uint64_t stride = count / NESTED_MOST + 1;
   double *times = malloc((count / stride + 2) * sizeof *times);
   uint64_t found = 0;
-  if (!times) return -1;
+  if (!times) return false;
   for (uint64_t i = 1; i < count; i += stride) {
     const pd_range *inner = facts_range(of->facts, operations[i]), *outer = facts_range(of->facts, operations[i - 1]);
     if (inner->parent == operations[i - 1]) times[found++] = (double)(inner->start_ns - outer->start_ns);
   }
-  if (found) stats_spread(times, found); /* sorts */
-  const double quartile = stats_quantile(times, found, 0.25);
+  stats_sort(times, found);
+  *out = stats_quantile(times, found, 0.25);
   free(times);
-  return quartile;
+  return true;
 }
 
-bool timeline_count_launching(const timeline *of, timeline_launching *out) {
+/* Whether the range is an operation, of a judged thread and within the steps. */
+static bool is_recorded(const timeline *of, const pd_range *range) {
+  if (!facts_is_operation(range->kind) && range->kind != PD_RANGE_OP_INNER) return false;
+  if (range->thread >= of->facts->trace->threads.count || of->lane_of[range->thread] == TIMELINE_UNJUDGED) return false;
+  return range->start_ns >= of->bounds[0] && range->start_ns < of->bounds[of->step_count];
+}
+
+bool timeline_nested(const timeline *of, double *ns) {
+  uint32_t *operations = malloc((of->facts->range_count + 1) * sizeof *operations);
+  uint64_t count = 0;
+  if (!operations) return false;
+  for (uint64_t i = 0; i < of->facts->range_count; i++)
+    if (is_recorded(of, facts_range(of->facts, i))) operations[count++] = (uint32_t)i;
+  const bool found = nested_quartile(of, operations, count, ns);
+  free(operations);
+  return found;
+}
+
+void timeline_count_launching(const timeline *of, timeline_launching *out) {
   *out = (timeline_launching){.calls = of->call_count};
   for (uint64_t i = 0; i < of->item_count; i++) {
     const replay_item *item = &of->items[i];
@@ -54,18 +71,5 @@ bool timeline_count_launching(const timeline *of, timeline_launching *out) {
     if (item->owner == REPLAY_LAUNCH || makes_batch) out->ns += (double)item->duration_ns;
   }
   for (uint32_t c = 0; c < of->call_count; c++) out->launches += of->calls[c].record_count > 0;
-  uint32_t *operations = malloc((of->facts->range_count + 1) * sizeof *operations);
-  uint64_t count = 0;
-  if (!operations) return false;
-  for (uint64_t i = 0; i < of->facts->range_count; i++) {
-    const pd_range *range = facts_range(of->facts, i);
-    const bool counts = facts_is_operation(range->kind) || range->kind == PD_RANGE_OP_INNER;
-    if (counts && range->thread < of->facts->trace->threads.count && of->lane_of[range->thread] != TIMELINE_UNJUDGED &&
-        range->start_ns >= of->bounds[0] && range->start_ns < of->bounds[of->step_count])
-      operations[count++] = (uint32_t)i;
-  }
-  out->operations = (double)count;
-  out->nested_ns = nested_quartile(of, operations, count);
-  free(operations);
-  return out->nested_ns >= 0;
+  for (uint64_t i = 0; i < of->facts->range_count; i++) out->operations += is_recorded(of, facts_range(of->facts, i));
 }

@@ -36,7 +36,7 @@ static int report_files(void *user, int report) {
   int count = 0;
   FILE *out = fdopen(report, "w");
   char **words = out ? calloc(self->count + 1u, sizeof *words) : NULL; /* until the child ends */
-  if (!words) return 1;                                                // cppcheck-suppress resourceLeak
+  if (!words) return 1;
   for (uint32_t i = 0; i < self->count; i++)
     if (strcmp(self->words[i], "-q") != 0) words[count++] = self->words[i];
   error_clear(&err);

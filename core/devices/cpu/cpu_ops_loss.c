@@ -29,7 +29,7 @@ static pd_status run_forward(pd_stream *stream, void *arguments) {
     for (int64_t i = 1; i < p->columns; i++) largest = fmax(largest, (double)logits[i]);
     for (int64_t i = 0; i < p->columns; i++) sum += exp((double)logits[i] - largest);
     for (int64_t i = 0; i < p->columns; i++) probs[i] = (float)(exp((double)logits[i] - largest) / sum);
-    /* cppcheck-suppress invalidFunctionArg ; sum >= 1: the largest logit adds exp(0) */
+    /* sum >= 1: the largest logit adds exp(0). */
     total += log(sum) + largest - (double)logits[label];
   }
   p->loss[0] = (float)(total / (double)p->rows);

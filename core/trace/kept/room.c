@@ -19,7 +19,6 @@ pd_status room_open(uint64_t max_bytes, bool shared, trace_room **out) {
   const uint64_t bytes = PIECES_BYTES + chunk_bytes;
   const int file = shared ? shared_file_make(ROOM_FILE, bytes) : -1;
   const int kind = (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE | (file < 0 ? MAP_ANONYMOUS : 0);
-  /* cppcheck-suppress invalidFunctionArg ; without a file, it is -1 */
   unsigned char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind, file, 0);
   if (base == MAP_FAILED) {
     if (file >= 0) (void)close(file);

@@ -95,7 +95,7 @@ static void find_libdw(void) {
     dw.found = symbol != NULL;
   }
   dw.callbacks.debuginfo_path = &default_path;
-  /* cppcheck-suppress resourceLeak ; it stays loaded for later windows */
+  /* It stays loaded for later windows. */
 }
 
 source_lines *source_lines_open(void) {

@@ -31,7 +31,6 @@ static char *(*demangle)(const char *, char *, size_t *, int *);
 static void load(void) {
   void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
   if (library) *(void **)&demangle = dlsym(library, "__cxa_demangle");
-  /* cppcheck-suppress resourceLeak ; see above */
 }
 
 char *cuda_demangle(const char *mangled) {
