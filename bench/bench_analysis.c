@@ -52,6 +52,7 @@ static bool time_tables(const pd_trace *trace, cost *median, double *shortest) {
     const cost start = now_ms();
     if (analysis_open(&context, &of) != PD_OK) return false;
     const pd_analysis *table = analysis_table(of);
+    table->prepare(table, trace); /* as whoever asks for them does: the gains are made beside the other tables */
     const pd_table_set *set = table->tables(table, trace, NULL);
     const cost end = now_ms();
     analysis_close(of);
@@ -78,7 +79,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
-  printf("all tables of a tiny_ops window, replays on up to four threads, %d rounds; ms\n", ROUNDS);
+  printf("all tables of a tiny_ops window, gains beside the others, %d rounds; ms\n", ROUNDS);
   printf("%8s %10s %9s %9s %9s %9s %16s %9s\n", "steps", "events", "median", "least", "user", "system", "user ns/event",
          "to first");
   for (size_t i = 0; i < sizes; i++) {

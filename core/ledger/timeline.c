@@ -2,6 +2,7 @@
 #include "timeline.h"
 
 #include "trace/sort.h"
+#include "trace/trace_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -291,8 +292,8 @@ static bool take_calls(timeline *self) {
   uint8_t *names = name_flags(facts);
   uint32_t *order = malloc((activities + 1) * sizeof *order), *scratch = malloc((activities + 1) * sizeof *scratch);
   uint32_t step = 0;
-  self->calls = malloc((facts->call_count + 1) * sizeof *self->calls);
-  self->records = malloc((activities + 1) * sizeof *self->records);
+  self->calls = trace_scratch_alloc(facts->call_count, sizeof *self->calls);
+  self->records = trace_scratch_alloc(activities, sizeof *self->records);
   const bool ok = names && order && scratch && self->calls && self->records;
   for (uint64_t c = 0; ok && self->step_count && c < facts->call_count; c++) {
     const pd_call *call = facts_call(facts, c);
@@ -333,6 +334,34 @@ static void see_facts(timeline *self) {
   self->limits = facts->trace->device && !facts->trace->device->is_cuda ? of_threads : of_gpu;
 }
 
+static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }
+
+/* Gives each item of a call what the call waits for and launches. */
+static bool fill(timeline *self) {
+  uint32_t count = 0;
+  for (uint32_t c = 0; c < self->call_count; c++) count += waits(&self->calls[c]);
+  self->waits = malloc(((size_t)count + 1) * sizeof *self->waits);
+  if (!self->waits) return false;
+  count = 0;
+  for (uint64_t i = 0; i < self->item_count; i++) {
+    replay_item *item = &self->items[i];
+    item->record_first = item->record_count = 0;
+    if (item->flags & REPLAY_QUIET) continue;
+    const timeline_call *call = &self->calls[item->wait];
+    item->record_first = call->record_first;
+    item->record_count = call->record_count;
+    if (call->blocks) item->flags |= REPLAY_BLOCKS;
+    if (call->drains) item->flags |= REPLAY_DRAINS;
+    item->wait = REPLAY_NONE;
+    if (!waits(call)) continue;
+    item->wait = count;
+    self->waits[count++] = (replay_wait){.own_ns = call->own_ns < item->duration_ns ? call->own_ns : item->duration_ns,
+                                         .tail_ns = call->tail_ns,
+                                         .awaited = call->awaited};
+  }
+  return true;
+}
+
 bool timeline_open(const trace_facts *facts, timeline *out) {
   *out = (timeline){.facts = facts, .passes = 1};
   see_facts(out);
@@ -340,7 +369,7 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
                   timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_find_passes(out) &&
                   timeline_find_chains(out) && timeline_count_idle(out);
   if (ok) timeline_count_beside(out);
-  return ok && timeline_fill(out);
+  return ok && fill(out);
 }
 
 void timeline_close(timeline *self) {

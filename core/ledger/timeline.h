@@ -132,7 +132,7 @@ void timeline_close(timeline *self);
 bool timeline_link(timeline *self);       /* what held up records, and what calls waited for */
 bool timeline_find_edges(timeline *self); /* a part of it: what records waited for by events */
 bool timeline_own(timeline *self);        /* whose each call is */
-/* The host's time as items. Until timeline_fill an item has its begin_ns, and in `wait` its call. */
+/* The host's time as items. Until timeline_open has ended an item has its begin_ns, and in `wait` its call. */
 bool timeline_itemise(timeline *self);
 /* Whose a silence is, in the order of time: the thread that makes the call after it, PD_NONE where there is none. */
 typedef struct timeline_waiter_thread {
@@ -160,7 +160,6 @@ bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);
 void timeline_count_beside(timeline *self);
-bool timeline_fill(timeline *self);
 
 /* Where the steps were observed to begin and end, as replay_steps has it: step_count + 1 times. */
 void timeline_observed(const timeline *of, int64_t *bounds);
@@ -176,8 +175,8 @@ typedef struct timeline_launching {
 } timeline_launching;
 
 void timeline_count_launching(const timeline *of, timeline_launching *out);
-/* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is nested.
- * false on no memory. */
+/* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is
+ * nested. false on no memory. */
 bool timeline_nested(const timeline *of, double *ns);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {

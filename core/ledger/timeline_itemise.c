@@ -2,6 +2,8 @@
  * fits: a wait for input; the operation around a blocking call; silence, which is computing; else launching. */
 #include "timeline.h"
 
+#include "trace/trace_memory.h"
+
 #include <pdhost/array.h>
 
 #include <stdlib.h>
@@ -28,6 +30,7 @@ typedef struct lane_build {
   timeline *timeline;
   uint16_t lane;
   uint32_t step;
+  uint64_t first_item; /* the lane's, of the timeline's */
   intervals spans[SPAN_COUNT];
   size_t at[SPAN_COUNT];     /* pieces come in the order of time */
   int next_rule[SPAN_COUNT]; /* the next rule that has spans; not used for the last one */
@@ -145,16 +148,25 @@ static bool is_scaled(replay_owners owner, bool quiet, timeline_kind kind) {
   return (owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR)) && (quiet || kind == TIMELINE_LAUNCH);
 }
 
+/* A piece that goes on like the one before it is one with it, but where operations are not known:
+ * timeline_count_beside looks at each silence there. */
 static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners owner) {
+  const timeline *of = self->timeline;
   if (to <= from) return true;
-  const bool shorter = is_scaled(owner, true, 0) ||
-                       (owner == REPLAY_INPUT && timeline_makes_batch(self->timeline, self->lane, from, to));
-  return add_item(self, (replay_item){.duration_ns = to - from,
-                                      .begin_ns = from,
-                                      .wait = REPLAY_NONE,
-                                      .step = self->step,
-                                      .owner = (uint16_t)owner,
-                                      .flags = (uint16_t)(REPLAY_QUIET | (shorter ? REPLAY_SCALED : 0))});
+  const bool shorter =
+      is_scaled(owner, true, 0) || (owner == REPLAY_INPUT && timeline_makes_batch(of, self->lane, from, to));
+  const replay_item piece = {.duration_ns = to - from,
+                             .begin_ns = from,
+                             .wait = REPLAY_NONE,
+                             .step = self->step,
+                             .owner = (uint16_t)owner,
+                             .flags = (uint16_t)(REPLAY_QUIET | (shorter ? REPLAY_SCALED : 0))};
+  replay_item *last = of->has_operations && of->item_count > self->first_item ? &of->items[of->item_count - 1] : NULL;
+  if (!last || last->flags != piece.flags || last->owner != piece.owner || last->step != piece.step ||
+      last->begin_ns + last->duration_ns != from)
+    return add_item(self, piece);
+  last->duration_ns += piece.duration_ns;
+  return true;
 }
 
 /* Whether the next launch after `at` copies from the host. */
@@ -354,42 +366,15 @@ static bool join_lanes(timeline *self) {
   return true;
 }
 
-static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }
-
-/* Gives each item of a call what the call waits for and launches. */
-bool timeline_fill(timeline *self) {
-  uint32_t count = 0;
-  for (uint32_t c = 0; c < self->call_count; c++) count += waits(&self->calls[c]);
-  self->waits = malloc(((size_t)count + 1) * sizeof *self->waits);
-  if (!self->waits) return false;
-  count = 0;
-  for (uint64_t i = 0; i < self->item_count; i++) {
-    replay_item *item = &self->items[i];
-    item->record_first = item->record_count = 0;
-    if (item->flags & REPLAY_QUIET) continue;
-    const timeline_call *call = &self->calls[item->wait];
-    item->record_first = call->record_first;
-    item->record_count = call->record_count;
-    if (call->blocks) item->flags |= REPLAY_BLOCKS;
-    if (call->drains) item->flags |= REPLAY_DRAINS;
-    item->wait = REPLAY_NONE;
-    if (!waits(call)) continue;
-    item->wait = count;
-    self->waits[count++] = (replay_wait){.own_ns = call->own_ns < item->duration_ns ? call->own_ns : item->duration_ns,
-                                         .tail_ns = call->tail_ns,
-                                         .awaited = call->awaited};
-  }
-  return true;
-}
-
 bool timeline_itemise(timeline *self) {
   kernel_calls kernels = {.starts = malloc(((size_t)self->call_count + 1) * sizeof *kernels.starts)};
   uint32_t *calls = malloc(((size_t)self->call_count + 1) * sizeof *calls);
-  bool ok = kernels.starts && calls &&
-            /* Most calls have a piece before them. */
-            PD_ARRAY_FIT(self->items, self->item_room, 3 * (uint64_t)self->call_count + self->step_count + 1);
+  self->item_room = 3 * (uint64_t)self->call_count + self->step_count; /* most calls have a piece before them */
+  self->items = trace_scratch_alloc(self->item_room, sizeof *self->items);
+  bool ok = kernels.starts && calls && self->items;
   for (uint16_t lane = 0; ok && self->step_count && lane < self->lane_count; lane++) {
-    lane_build build = {.timeline = self, .lane = lane, .calls = calls, .waiter = TIMELINE_WAITER};
+    lane_build build = {
+        .timeline = self, .lane = lane, .first_item = self->item_count, .calls = calls, .waiter = TIMELINE_WAITER};
     ok = build_lane(&build, &kernels);
   }
   free(kernels.starts);

@@ -100,3 +100,49 @@ PD_TEST(gains, a_replay_that_is_known_or_the_same_as_another_is_not_made_again) 
   cr_assert_eq(self.at_once.known_count, UNLIKE + 1);
   rig_close(&self);
 }
+
+PD_TEST(gains, the_device_is_counted_once_for_the_same_records_and_not_where_nothing_goes) {
+  const replay_variant none = {.without = REPLAY_ALLOCATOR, .keep = 1}, /* the program has none */
+      graph = {.graph = REPLAY_LAUNCH, .keep = 1}, also = {.graph = REPLAY_LAUNCH, .without = REPLAY_SYNC, .keep = 0.5},
+                       kernels = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
+  rig self;
+  rig_open(&self);
+  cr_assert(!(gains_replays_least(&self.at_once, &none) > 0));
+  const double least = gains_replays_least(&self.at_once, &graph);
+  cr_assert_eq(self.at_once.busy_count, 1);
+  cr_assert(!(gains_replays_least(&self.at_once, &also) < least) && self.at_once.busy_count == 1);
+  /* Each kernel of 1 to 1.6 us, of which what only begins and ends goes with its launch. */
+  cr_assert_gt(gains_replays_least(&self.at_once, &kernels), LAUNCHES * 1000);
+  cr_assert_lt(gains_replays_least(&self.at_once, &kernels), LAUNCHES * 1600);
+  cr_assert_lt(least, gains_replays_least(&self.at_once, &kernels));
+  cr_assert_eq(self.at_once.busy_count, 2);
+  rig_close(&self);
+}
+
+/* Operations divide what lies between two calls, and each piece is launching: the replay need not tell them apart. */
+PD_TEST(gains, launching_between_two_calls_is_one_item) {
+  enum { CALLS = 4, CALL_NS = 2000, EACH_NS = 20000 };
+  timeline of;
+  fake_trace *fake = fake_trace_open();
+  const uint32_t thread = fake_thread(fake, 1, "loop"), stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 0, 0, (int64_t)CALLS * EACH_NS);
+  for (int64_t i = 0; i < CALLS; i++) {
+    const int64_t at = i * EACH_NS;
+    fake_range(fake, PD_RANGE_OP, "aten::add", thread, at + 4000, at + 8000);
+    fake_range(fake, PD_RANGE_OP, "aten::mul", thread, at + 9000, at + 18000);
+    fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, at + 10000, at + 10000 + CALL_NS, (uint64_t)i + 1);
+    fake_kernel(fake, "k", stream, at + 13000, at + 14000, (uint64_t)i + 1);
+  }
+  pd_trace *trace = fake_trace_finish(fake);
+  trace->facts |= PD_FACT_OPERATIONS;
+  trace_facts *facts = facts_open(trace);
+  cr_assert(facts && timeline_open(facts, &of));
+  cr_assert_eq(of.item_count, 2 * CALLS + 1); /* a piece before each call, and one after the last */
+  int64_t pieces_ns = 0;
+  for (uint64_t i = 0; i < of.item_count; i++)
+    if (of.items[i].flags & REPLAY_QUIET) pieces_ns += of.items[i].duration_ns;
+  cr_assert_eq(pieces_ns, (int64_t)CALLS * (EACH_NS - CALL_NS));
+  timeline_close(&of);
+  facts_close(facts);
+  fake_trace_close(fake);
+}

@@ -17,7 +17,7 @@ OTHER_PAGES = ["diff", "compare", "sweep/sweep"]
 DARK_PANES = ["overview", "timeline", "steps", "operators", "stacks"]
 # What reaches beyond the window is cut there, and whole in the tables.
 CUT = 0.01
-# Of a page, of the pane that is shown, and of its colours alone.
+# What axe-core looks for: in a page, in the pane that is shown, and in its colours alone.
 RULES = 'runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]'
 AXE_TELLS = """
   if (!found.passes.length) return ["axe-core looked at nothing"];
