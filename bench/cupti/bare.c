@@ -15,7 +15,7 @@ static cupti_api api;
 static cupti_allowlist allowlist;
 static cupti_session session = {.api = &api, .calls = &allowlist, .sync = true};
 static _Atomic uint64_t device_records, call_records;
-/* A buffer that nobody has; more than BUFFERS at a time are allocated. */
+/* A buffer that is free; more than BUFFERS at a time are allocated. */
 static _Atomic(uint8_t *) idle[BUFFERS];
 
 static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *records) {

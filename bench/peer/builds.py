@@ -14,13 +14,13 @@ import statistics
 import sys
 import tempfile
 
-from measured import CLOSING, TINY, Failed, Launches, Loader, Pdhost
+from measured import CLOSING, PART, TINY, Launches, Loader, Pdhost
 
 RESIDENT = ["data.resident=host", "data.pin_memory=true"]
 
 
 def measure(pdhost):
-    """Each figure of one round, as (name, function that gives the figure); one function may give several."""
+    """Functions, each of which gives some figures of one round by their names."""
     def recorded():
         on = pdhost.run("tiny_ops", TINY, sinks="json,table,chrome_trace", traced=True, active=CLOSING)
         return {"tiny_ops recorded, ms": on["median_ms"],
@@ -43,8 +43,8 @@ def one_round(pdhost, into):
         try:
             for name, value in figures().items():
                 into.setdefault(name, []).append(value)
-        except Failed as failed:
-            print(f"builds: {failed}", file=sys.stderr)
+        except PART as failed:
+            print(f"builds: {failed!r}", file=sys.stderr)
 
 
 def row(name, values):
@@ -67,14 +67,15 @@ def main():
         for number in range(args.rounds):
             for tag in sorted(builds, reverse=number % 2 == 0):
                 one_round(Pdhost(os.path.join(builds[tag], "bin", "pdhost"), args.steps, folder, []), found[tag])
-    for name in found["after"]:
+    names = list(dict.fromkeys([*found["before"], *found["after"]]))
+    for name in names:
         print(name)
         for tag in builds:
             print(row(tag, found[tag].get(name, [])))
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "builds.json"), "w", encoding="utf-8") as file:
         json.dump({"rounds": args.rounds, **found}, file, indent=1)
-    return not all(found.values())
+    return not names or any(name not in found[tag] for name in names for tag in builds)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ class Failed(Exception):
     pass
 
 
+# What takes a part of a round down, and no more.
+PART = (Failed, IndexError, KeyError, OSError, TypeError, ValueError, ZeroDivisionError, subprocess.TimeoutExpired)
+
+
 def run(command, timeout=120, text=None, more=None):
     environment = dict(os.environ, PD_START_NS=str(time.time_ns()), **more or {})
     start = time.time_ns()

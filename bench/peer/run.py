@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from measured import Failed, Graph, Launches, Loader, Pdhost, Profiling, Start, Steps, run
+from measured import PART, Failed, Graph, Launches, Loader, Pdhost, Profiling, Start, Steps, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEER = os.path.join(HERE, "profiler_peer.py")
@@ -61,10 +61,6 @@ def peer_many(lines, script):
     if len(answers) != len(lines):
         raise Failed(f"PyTorch: {len(answers)} answers to {len(lines)} commands: {out[-300:]}")
     return answers
-
-
-# What takes a part of a round down, and no more.
-PART = (Failed, IndexError, KeyError, OSError, TypeError, ValueError, ZeroDivisionError, subprocess.TimeoutExpired)
 
 
 def one_round(parts, pdhost, script, wanted, rounds, failures):

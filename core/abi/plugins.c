@@ -40,7 +40,7 @@ static pd_status no_memory(error *err) {
 
 /* ---- folders ---- */
 
-/* False on no memory. Folders beyond the table's room are not searched; nobody has 64. */
+/* False on no memory. Folders beyond the table's room are not searched; 64 are more than anybody uses. */
 static bool add_folder(plugins *self, const char *text, size_t bytes) {
   if (bytes == 0 || self->folder_count == FOLDERS) return true;
   char *folder = strndup(text, bytes);

@@ -21,7 +21,7 @@ bool child_call(int (*body)(void *user, int report), void *user, int timeout_s, 
 /* "it crashed (signal 11, Segmentation fault)"; "" when it ended by itself. */
 const char *child_ending(const child_result *result, char *text, size_t room);
 
-/* Whether a process has ended, though nobody may have asked how. */
+/* Whether a process has ended, though how may not have been asked. */
 bool child_is_gone(uint32_t pid);
 
 #endif

@@ -44,7 +44,7 @@ struct files {
   table_row *tables;
   void *claims; /* of tsearch */
   bool stdout_taken;
-  _Atomic uint64_t *printed; /* to standard output, by this process and those before it; NULL: nobody counts */
+  _Atomic uint64_t *printed; /* to standard output, by this process and those before it; NULL: not counted */
   uint64_t given;            /* to this process, to be printed there */
   char prefix[32];
   char **announced;

@@ -22,7 +22,7 @@
 /* Without a terminal: a line, or an object of a phase that goes on, this often. */
 #define LINE_EVERY_NS 1000000000
 #define OBJECT_EVERY_NS 400000000
-/* Phases that ended since the thread last looked. More are told by the last ones. */
+/* Phases that ended since the thread last looked. Where there were more, the last ones are kept. */
 enum { ENDED_KEPT = 32 };
 
 typedef enum output { TO_NOBODY, TO_TERMINAL, TO_LINES, TO_OBJECTS } output;
@@ -55,7 +55,7 @@ static char known_unit[PROGRESS_NAME_BYTES];
 typedef struct common {
   atomic_uint_fast64_t guard_before;
   pthread_mutex_t terminal; /* recursive; of shown_columns, and of the terminal itself */
-  int shown_columns;        /* 0: no line stands there */
+  int shown_columns;        /* 0: no line is shown */
   pthread_mutex_t words;    /* of doing */
   char doing[PROGRESS_TEXT_BYTES];
   atomic_bool is_seen; /* one of them shows the progress */

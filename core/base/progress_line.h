@@ -1,6 +1,6 @@
 /* What the program does now, how far it is and how long it may still take: one line on a terminal, or one JSON object a
  * line. A thread of its own wakes a few times a second, reads a counter and writes, so that the thread that is measured
- * never does. There is one progress for the whole process; without progress_begin, or where nobody is to see it, all
+ * never does. There is one progress for the whole process; without progress_begin, or where it is not to be shown, all
  * of this does nothing. */
 #ifndef CORE_BASE_PROGRESS_LINE_H
 #define CORE_BASE_PROGRESS_LINE_H

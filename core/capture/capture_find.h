@@ -1,4 +1,4 @@
-/* Captures that nobody ended: what runs left that were killed with all of their processes. */
+/* Captures that were not ended: what runs left that were killed with all of their processes. */
 #ifndef CORE_CAPTURE_CAPTURE_FIND_H
 #define CORE_CAPTURE_CAPTURE_FIND_H
 

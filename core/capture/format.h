@@ -39,7 +39,7 @@ typedef struct capture_file_head {
   int64_t realtime_ns; /* when the file was begun */
   uint32_t origin;     /* CAPTURE_OF_RUN ... */
   uint32_t reserved[6];
-  uint32_t crc; /* CRC32C of what stands before it */
+  uint32_t crc; /* CRC32C of what comes before it */
 } capture_file_head;
 
 /* Kinds of records. X(name, value, text) */
@@ -103,7 +103,7 @@ typedef struct capture_head {
   uint32_t bytes; /* of the payload */
   uint32_t payload_crc;
   uint32_t reserved;
-  uint32_t crc; /* CRC32C of what stands before it */
+  uint32_t crc; /* CRC32C of what comes before it */
 } capture_head;
 
 typedef struct capture_string {

@@ -130,7 +130,7 @@ static config *load_readers(const config_input *given, error *err) {
 static int recover_one(const config *readers, char *path, const cli_args *args, error *err) {
   const int code = recover_run(readers, path, &args->input, NULL, args->quiet, err);
   const int held = code == CODE_DONE ? capture_lock(path) : -1;
-  if (held >= 0) { /* nobody writes it any more, and what it holds is written */
+  if (held >= 0) { /* no process writes it any more, and what it holds is written */
     (void)capture_finish(path);
     (void)close(held);
   }

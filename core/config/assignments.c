@@ -105,7 +105,7 @@ static bool take_values(const char *text, char *values, axis *out, error *err) {
     }
     for (uint32_t i = 0; i < out->count; i++)
       if (strcmp(out->values[i], value) == 0) {
-        error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: %s stands there twice", text, value);
+        error_add(err, PD_INVALID, CODE_USAGE, "--vary %s: %s is given twice", text, value);
         return false;
       }
     out->values[out->count++] = value;

@@ -40,7 +40,7 @@ static bool make_room(cli_builder *b, int argc, char **argv) {
   return b->args->words && b->files && b->options && b->named;
 }
 
-/* The lists as one: what the name of the run means stands below all else. */
+/* The lists as one: what the name of the run means comes after all else. */
 static pd_status gather(cli_builder *b, const char *name, error *err) {
   cli_args *self = b->args;
   run_name meant = {.path = NULL};

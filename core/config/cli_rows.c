@@ -141,7 +141,7 @@ static bool take_log(void *user, const args_option *row, const char *value, erro
 static bool take_command(void *user, const args_option *row, const char *value, error *err) {
   cli_args *args = ((cli_builder *)user)->args;
   const cli_command command = (cli_command)(row->code & 0xff);
-  if (args->command == CLI_HELP) return true; /* --help wins over what else stands there */
+  if (args->command == CLI_HELP) return true; /* --help wins over all other arguments */
   if (command != CLI_HELP && args->command != CLI_RUN && args->command != command) {
     USAGE("%s: there is another command already; give one at a time", row->name);
     return true;

@@ -165,7 +165,7 @@ static pd_status load_for_analysis(config *self, error *err) {
   return status == PD_OK ? load_readers(self, err) : status;
 }
 
-/* A cuda that does not load goes to `no_cuda`, which is told once all keys are sound. */
+/* A cuda that does not load goes to `no_cuda`, which is reported once all keys are valid. */
 pd_status config_load_plugins(config *self, error *err, error *no_cuda) {
   if (self->impl->is_analysis) return load_for_analysis(self, err);
   const entry scenario = config_early_entry(self, "scenario"), device = config_early_entry(self, "device");

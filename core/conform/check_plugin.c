@@ -87,7 +87,7 @@ static int run_one(void *user, int report) {
   return (int)verdict.outcome;
 }
 
-/* In a folder of its own: a plugin may write where it stands, and may not live to clean up. */
+/* In a folder of its own: a plugin may write into its working directory, and may not live to clean up. */
 static bool run_in_folder(const check *what, const check_target *target, child_result *result) {
   char folder[] = "/tmp/pdhost-check-XXXXXX";
   if (!mkdtemp(folder)) return false;

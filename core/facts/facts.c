@@ -125,7 +125,7 @@ static void add_device(trace_facts *self) {
     if (row->range < self->range_count) self->device_self_ns[row->range] += span;
   }
   memcpy(self->device_total_ns, self->device_self_ns, self->range_count * sizeof *self->device_total_ns);
-  /* A parent stands before its children. */
+  /* A parent comes before its children. */
   for (uint64_t i = self->range_count; i--;) {
     uint32_t parent = facts_range(self, i)->parent;
     if (parent < i) self->device_total_ns[parent] += self->device_total_ns[i];

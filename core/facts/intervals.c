@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool intervals_grow(intervals *list) {
-  size_t room = list->room ? list->room * 4 : 64;           /* what is never written to takes no memory */
+  size_t room = list->room ? list->room * 4 : 64;           /* pages that are never written take no memory */
   interval *rows = trace_scratch_alloc(room, sizeof *rows); /* in huge pages where it is large: not so realloc */
   if (!rows) {
     list->count = 0;

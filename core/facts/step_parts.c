@@ -70,7 +70,7 @@ bool step_parts_open(const trace_facts *facts, step_parts *parts) {
     if (!lists[p].count) continue;
     ok = !covered.count || intervals_subtract(&lists[p], &covered, &alone);
     step_parts_add(facts, covered.count ? &alone : &lists[p], parts->rows + p, STEP_PART_COUNT);
-    if (p + 1 == STEP_OTHER) break; /* nobody asks any more what is covered */
+    if (p + 1 == STEP_OTHER) break; /* what is covered is not asked for any more */
     ok = ok && intervals_union(&covered, &lists[p], &next);
     covered = next;
     next = spare;

@@ -15,7 +15,7 @@ typedef struct inject_board {
   char folder[256];
 } inject_board;
 
-/* Maps the board that the environment names. False: nobody wants this process recorded. */
+/* Maps the board that the environment names. False: this process is not to be recorded. */
 bool inject_board_open(inject_board *self);
 /* Takes a slot of the board, which the process keeps. Once it has one it does nothing. False: all are taken. */
 bool inject_board_take(inject_board *self);
@@ -24,7 +24,7 @@ bool inject_board_take(inject_board *self);
 bool inject_board_is_orphan(const inject_board *self);
 
 record_order inject_board_order(const inject_board *self);
-/* Without a slot of the board it is seen by nobody. */
+/* Without a slot of the board it is not seen. */
 void inject_board_state(const inject_board *self, record_state state);
 /* All that was done until then, in CLOCK_REALTIME, is in the ring. */
 void inject_board_whole(const inject_board *self, int64_t until_ns);

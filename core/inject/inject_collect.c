@@ -211,7 +211,7 @@ static void yield_cupti(void) {
   (void)sem_post(&self.yielded);
 }
 
-/* Nobody takes what is recorded any more. */
+/* What is recorded is not taken any more. */
 static void look_for_pdhost(void) {
   const int64_t now = now_ms();
   if (self.ended || self.refused || now - self.asked_ms < GONE_MS) return;

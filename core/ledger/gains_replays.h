@@ -7,7 +7,7 @@
 
 #include "program.h"
 
-/* More variants than one window asks for are replayed again. */
+/* More variants than one window asks for are replayed again, and more sets of records counted again. */
 enum { GAINS_REPLAYS_KNOWN = 128, GAINS_REPLAYS_BUSY = 16, GAINS_REPLAYS_THREADS = 4 };
 
 /* A device record. */

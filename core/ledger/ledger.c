@@ -26,7 +26,7 @@ enum { LOOP_THREAD = 0 };
 typedef struct painter {
   const trace_facts *facts;
   int64_t *rows;
-  intervals left, mine, next; /* left: owned by nobody yet */
+  intervals left, mine, next; /* left: without an owner so far */
 } painter;
 
 static void add_to_steps(painter *self, uint32_t cause) {

@@ -115,7 +115,7 @@ static bool launches_here(const timeline *self, const pd_call *call, bool kernel
 }
 
 /* How many calls of each thread give the device work. A thread that only copies brings batches beside the loop, at a
- * pace that the loop sets: its silences hold nobody up. So kernels count alone, where there are any. */
+ * pace that the loop sets: its silences hold nothing up. So kernels count alone, where there are any. */
 static uint64_t count_launches(const timeline *self, uint64_t *launches) {
   const trace_facts *facts = self->facts;
   uint64_t all = 0;

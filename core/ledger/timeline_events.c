@@ -110,7 +110,7 @@ static bool take_events(event_finder *self) {
 
 /* ---- edges ---- */
 
-/* What one operation does on several streams is its library's own: nobody takes its waits apart. */
+/* What one operation does on several streams is its library's own: its waits are not taken apart. */
 static bool is_in_one_operation(const timeline *self, const timeline_record *a, const timeline_record *b) {
   const uint32_t range = timeline_source(self, &self->calls[a->call])->range;
   if (range >= self->facts->range_count || range != timeline_source(self, &self->calls[b->call])->range) return false;

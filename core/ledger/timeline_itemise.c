@@ -148,8 +148,8 @@ static bool is_scaled(replay_owners owner, bool quiet, timeline_kind kind) {
   return (owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR)) && (quiet || kind == TIMELINE_LAUNCH);
 }
 
-/* A piece that goes on like the one before it is one with it, but where operations are not known:
- * timeline_count_beside looks at each silence there. */
+/* A piece that continues the one before it, with the same owner, step and flags, is joined to that. Where operations
+ * are not known it is not: timeline_count_beside looks at each silence there. */
 static bool add_piece(lane_build *self, int64_t from, int64_t to, replay_owners owner) {
   const timeline *of = self->timeline;
   if (to <= from) return true;
@@ -369,7 +369,7 @@ static bool join_lanes(timeline *self) {
 bool timeline_itemise(timeline *self) {
   kernel_calls kernels = {.starts = malloc(((size_t)self->call_count + 1) * sizeof *kernels.starts)};
   uint32_t *calls = malloc(((size_t)self->call_count + 1) * sizeof *calls);
-  self->item_room = 3 * (uint64_t)self->call_count + self->step_count; /* most calls have a piece before them */
+  self->item_room = 3 * (uint64_t)self->call_count + self->step_count; /* more than two a call are rare */
   self->items = trace_scratch_alloc(self->item_room, sizeof *self->items);
   bool ok = kernels.starts && calls && self->items;
   for (uint16_t lane = 0; ok && self->step_count && lane < self->lane_count; lane++) {

@@ -1,6 +1,7 @@
 /* See timeline.h: what held up each device record, and which record each blocking call waited for. */
 #include "timeline.h"
 
+#include "base/random_bits.h"
 #include "trace/sort.h"
 
 #include <stdlib.h>
@@ -8,13 +9,15 @@
 
 /* ---- queues ---- */
 
-/* By halves that are sorted no further than is needed (Hoare, Algorithm 65: Find). Changes their order. */
+/* Selects it (Hoare, Algorithm 65: Find), with pivots by chance, so that no order of the values is a slow one. Changes
+ * their order. */
 static int64_t median(int64_t *values, uint64_t count, int64_t otherwise) {
   const int64_t middle = (int64_t)(count / 2);
   int64_t low = 0, high = (int64_t)count - 1;
+  uint64_t chance = count;
   if (!count) return otherwise;
   while (low < high) {
-    const int64_t pivot = values[low + (high - low) / 2];
+    const int64_t pivot = values[low + (int64_t)(random_bits(&chance) % (uint64_t)(high - low + 1))];
     int64_t i = low, j = high;
     while (i <= j) {
       while (values[i] < pivot) i++;

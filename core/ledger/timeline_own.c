@@ -85,7 +85,7 @@ static replay_owners owner_of(const timeline *self, const step_end *ends, uint32
   return !reads && is_measurement(self, ends, c) ? REPLAY_MEASUREMENT : REPLAY_SYNC;
 }
 
-/* A copy to the host that nobody waits for holds up nothing. */
+/* A copy to the host that nothing waits for holds nothing up. */
 static void free_unread(timeline *self, const timeline_call **next) {
   for (uint32_t c = self->call_count; c--;) {
     timeline_call *call = &self->calls[c];

@@ -165,8 +165,11 @@ static void mark(passes_build *self) {
     of->records[r].pass = pass_at(self, call->step, call->start_ns);
   }
   for (uint64_t i = 0; i < of->item_count; i++) {
-    const uint32_t pass = pass_at(self, of->items[i].step, of->items[i].begin_ns);
-    if (pass && pass != REPLAY_NONE) of->items[i].flags |= REPLAY_LATER_PASS;
+    replay_item *item = &of->items[i];
+    /* What lies between two passes leads to the second one. */
+    const int64_t at = item->begin_ns + (item->flags & REPLAY_QUIET ? item->duration_ns : 0);
+    const uint32_t pass = pass_at(self, item->step, at);
+    if (pass && pass != REPLAY_NONE) item->flags |= REPLAY_LATER_PASS;
   }
 }
 

@@ -14,7 +14,7 @@
 /* A larger file is not one of measurements: ten million blocks take less. */
 enum { MAX_FILE_BYTES = 256 << 20 };
 
-/* Where reading stands, for its messages. */
+/* How far reading has come, for its messages. */
 typedef struct reader {
   const char *name;
   uint64_t index; /* of the measurement */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* The smallest time that a run can have taken: the clock's own step. What a block took is never counted as less, so
- * that a clock that stands still, or goes backwards, does not make a rule wait without end. */
+ * that a clock that stops, or goes backwards, does not make a rule wait without end. */
 #define RUN_AT_LEAST_S 1e-9
 
 /* How a block grows, as torch.utils.benchmark has it. */

@@ -115,7 +115,7 @@ static uint64_t write_activities(const record_chunk *chunk, capture_writer *writ
 /* All other rows begin with their time. */
 _Static_assert(offsetof(capture_annotation, start_ns) == 0 && offsetof(capture_state, start_ns) == 0 &&
                    offsetof(capture_child, ns) == 0 && offsetof(capture_code, ns) == 0,
-               "the time stands first");
+               "the time comes first");
 
 static bool is_later(const record_chunk *chunk, uint64_t row, int64_t begin_ns) {
   int64_t start_ns;

@@ -52,7 +52,7 @@ typedef struct record_live_process {
   int64_t call_start_ns, call_end_ns;
 } record_live_process;
 
-/* NULL: there is no memory for it, and nobody can look. */
+/* NULL: there is no memory for it, and it cannot be looked at. */
 record_live *record_live_open(void);
 void record_live_close(record_live *self);
 /* Rows of process `slot`. `self` may be NULL, here and below. */

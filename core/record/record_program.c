@@ -25,12 +25,12 @@ static void take_signals(record_program *self) {
   sigaddset(&self->taken, SIGNALS_PAUSE);
   sigaddset(&self->taken, SIGNALS_RESUME);
   sigprocmask(SIG_BLOCK, &self->taken, &self->before);
-  /* Where the parent ignores it, as daemons do, nobody can wait for a child. */
+  /* Where the parent ignores it, as daemons do, a child cannot be waited for. */
   self->child_ends = signal(SIGCHLD, SIG_DFL);
 }
 
 /* The folder of the hook comes first; it goes on to the one that it hides. Where that cannot be, no step is marked,
- * which is told at the end. */
+ * which is reported at the end. */
 static void lead_python(const char *library) {
   const char *before = getenv("PYTHONPATH"), *end = strrchr(library, '/');
   char *path = NULL;
@@ -132,7 +132,7 @@ int record_program_code(const record_program *self) {
   return WIFSIGNALED(self->status) ? 128 + WTERMSIG(self->status) : WEXITSTATUS(self->status);
 }
 
-/* A signal that nobody waits for any more is nobody's. */
+/* A signal that nothing waits for any more is dropped. */
 void record_program_end(record_program *self) {
   static const struct timespec at_once;
   record_witness_end(&self->witness);

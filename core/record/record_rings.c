@@ -227,7 +227,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
   return PD_OK;
 }
 
-/* How it stands with the recording now. */
+/* The state of the recording now. */
 static capture_program_end end_now(const record_rings *self, const record_ring *ring) {
   capture_program_end end = {.torn = ring->reader.torn,
                              .whole_until_ns =

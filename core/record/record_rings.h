@@ -35,7 +35,7 @@ struct record_ring {
   uint64_t works;    /* launches, copies and sets, and their device records */
   uint32_t *threads; /* that have made calls */
   uint32_t thread_count, thread_room;
-  record_host *host;             /* what its host does; NULL: it has launched nothing yet, or nobody wants to know */
+  record_host *host;             /* what its host does; NULL: it has launched nothing yet, or it is not looked at */
   capture_program_end end;       /* closed: how it ended */
   capture_program_end before[2]; /* losses and torn places one and two spans of last_ns ago, or less */
   int64_t before_ns;
@@ -50,7 +50,7 @@ struct record_rings {
   bool with_places;  /* of Python threads; the hook of --torch tells them itself */
   record_ring *all;  /* RECORD_SLOTS, by slot */
   uint64_t bytes;    /* written to captures so far */
-  record_live *live; /* for pdhost top; NULL: nobody can look. The owner's */
+  record_live *live; /* for pdhost top; NULL: it cannot be looked at. The owner's */
   uint32_t marks;    /* slot + 1 of the process whose steps it shows; 0: none marks any */
   int fault;         /* errno of a capture that could not be written; 0: none */
 };

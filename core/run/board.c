@@ -132,7 +132,7 @@ void board_phase(const char *name) {
   atomic_store_explicit(&current->phase, next, memory_order_release);
 }
 
-/* Without a supervisor nobody reads the steps, and their ring would be touched for nothing. */
+/* Without a supervisor nothing reads the steps, and their ring would be touched for nothing. */
 static bool is_seen(void) { return current != &own; }
 
 void board_add_step(const pd_step_stats *stats) {

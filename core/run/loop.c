@@ -181,7 +181,7 @@ static uint64_t enter_phase(const run_state *run, uint64_t index, uint64_t plann
   return count == SCHEDULE_FOREVER ? count : index + count;
 }
 
-/* A scenario without collectives would never learn of it. Why it was lost is told at the end. */
+/* A scenario without collectives would never learn of it. Why it was lost is reported at the end. */
 static bool is_rank_lost(run_state *run) {
   char text[8];
   bool tells = false;

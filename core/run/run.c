@@ -164,7 +164,7 @@ static const char *own_reason(const run_state *run) {
   return feed_is_orphan() ? "its supervisor was killed" : signals_name(signals_pending());
 }
 
-/* Who stops the launcher stops all ranks: the signal of another one is told before this one's may have come. */
+/* Who stops the launcher stops all ranks: the signal of another one may be reported before this one has its own. */
 static void await_signal(const rank_group *ranks) {
   const struct timespec nap = {.tv_nsec = 10000000};
   for (int i = 0; i < 100 && rank_group_asked_to_end(ranks) && !signals_pending(); i++) (void)nanosleep(&nap, NULL);

@@ -307,7 +307,7 @@ static int write_all(replaying *self) {
     if (status == PD_STOP) status = open_part(self);
     if (status == PD_STOP && self->request->follows && feed_more(&self->place)) status = go_on(self);
   }
-  if (self->place.lost) return CODE_INTERNAL; /* nobody is left: the capture stays as it is */
+  if (self->place.lost) return CODE_INTERNAL; /* no process is left: the capture stays as it is */
   if (status == PD_STOP) {
     captured_run_end(&self->from);
     status = self->from.status;

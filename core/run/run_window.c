@@ -142,7 +142,7 @@ static void tell_silence(run_state *run, const pd_trace *trace) {
       trace->window);
 }
 
-/* As long as a short kernel: where the device stands against the host's calls is then no longer known well. */
+/* As long as a short kernel: how far the device is behind the host's calls is then no longer known well. */
 #define CORRECTED_MUCH_NS 5000
 
 static void tell_correction(run_state *run, const pd_trace *trace) {

@@ -14,7 +14,7 @@ typedef struct sink_row {
   const pd_sink_ops *ops;
   service_host *host;
   void *state;           /* NULL: not open or dropped */
-  unsigned char *failed; /* the caller's; NULL: nobody asks */
+  unsigned char *failed; /* the caller's; NULL: not asked for */
   bool open;
 } sink_row;
 

@@ -13,7 +13,7 @@ typedef struct sink_entry {
   const char *name;
   const pd_sink_ops *ops;
   const void *options;
-  unsigned char *failed; /* is set to 1 when it fails; NULL: nobody asks */
+  unsigned char *failed; /* is set to 1 when it fails; NULL: not asked for */
 } sink_entry;
 
 /* Opens them all. Those that fail are reported and counted; NULL only on no memory. `folder_fault`, "" or why nothing

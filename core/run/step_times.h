@@ -11,7 +11,7 @@ step_events *step_times_events(run_state *run, uint64_t index);
 pd_status step_times_mark(run_state *run, pd_event **event);
 
 /* Reads the device time of the oldest steps, so that at most `keep` of them are not read yet. The host's time of a step
- * that nobody waits for is that of launching it: the iteration is the device's, too. */
+ * that is not waited for is that of launching it: the iteration is the device's, too. */
 pd_status step_times_read(run_state *run, uint64_t keep);
 /* Losses of the steps since the last call. They are the kit's, so a scenario that does not use it has none: NaN. */
 void step_times_losses(run_state *run);

@@ -56,7 +56,7 @@ static void take_signals(supervisor *self) {
   sigprocmask(SIG_BLOCK, &self->taken, &self->before);
 }
 
-/* A key of the terminal reaches the worker by itself. Under nohup a hang-up is nobody's. */
+/* A key of the terminal reaches the worker by itself. Under nohup a hang-up is ignored. */
 static void hand_on(supervisor *self, const siginfo_t *about) {
   struct sigaction action;
   if (about->si_signo == SIGNALS_PAUSE || about->si_signo == SIGNALS_RESUME) {

@@ -100,7 +100,7 @@ static bool take_choices(distribution *self, char *parts, error *err) {
     if (!take_choice(self, value, &self->weights[count], err)) return false;
     for (uint32_t i = 0; i < count; i++) {
       if (strcmp(values[i], value) != 0) continue;
-      snprintf(why, sizeof why, "%.64s stands there twice", value);
+      snprintf(why, sizeof why, "%.64s is given twice", value);
       return mistake(self, err, why);
     }
     values[count++] = value;

@@ -264,7 +264,7 @@ static bool choose_time(sweep_options *self, error *err) {
   return false;
 }
 
-/* What is not the sweep's own goes to each run, as it stands. */
+/* What is not the sweep's own goes to each run unchanged. */
 static bool keep_word(void *user, const char *word, error *err) {
   args_set *runs = user;
   (void)err;

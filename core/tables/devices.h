@@ -7,7 +7,7 @@
 enum { DEVICES_MOST = 64 };
 
 /* Every device with work in the trace, in the order of their streams, and the window's own, which may have been idle
- * for the whole window. None without device records: nobody knows what it did. Returns how many. */
+ * for the whole window. None without device records: it is not known what it did. Returns how many. */
 uint32_t devices_list(const table_work *work, uint32_t devices[DEVICES_MOST]);
 
 /* "GPU0"; NULL on no memory. */

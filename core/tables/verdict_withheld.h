@@ -10,7 +10,7 @@
 
 typedef struct verdict_remedy {
   const char *helps;
-  bool steps_unknown; /* the window is another program's, whose steps nobody named and nothing showed */
+  bool steps_unknown; /* the window is another program's, whose steps were not named, and which nothing showed */
 } verdict_remedy;
 
 /* "withheld: 3 active steps are too few, 5 are needed", in the arena; NULL: the gains are to be trusted.

@@ -36,7 +36,7 @@ static bool known_earlier(const window_input *input, uint64_t id) {
   return low < input->earlier_count && input->earlier[low] == id;
 }
 
-/* A record whose call nobody knows: shown if it ran in the window, and counted. What ran before was launched before. */
+/* A record whose call is not known: shown if it ran in the window, and counted. What ran before was launched before. */
 static raw_fate unknown_fate(const correlation *self, const raw_device *device, int64_t start_ns) {
   const pd_activity *activity = &device->activity;
   merging *merge = self->merge;

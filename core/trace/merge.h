@@ -40,7 +40,7 @@ typedef struct merging {
 /* The device's side of correlation is given a fate per call and record; see raw_fate. */
 pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *device_fates, pd_trace **out);
 
-/* For losses whose place nobody knows. */
+/* For losses whose place is not known. */
 #define MERGE_NO_TIME INT64_MIN
 /* Counts one loss of the merge's own, at a time of the trace; `tid` as in loss_mark. */
 void merge_lost(merging *self, pd_loss loss, uint32_t tid, int64_t at_ns);

@@ -65,7 +65,7 @@ typedef struct recorder_window {
   pd_twin twin;                                         /* as in pd_trace */
   bool copies_ahead;
   int64_t paused_ns; /* as in pd_trace */
-  /* Is called when the window was written as recorder_save_to() has it, before it is merged; NULL: nobody waits for
+  /* Is called when the window was written as recorder_save_to() has it, before it is merged; NULL: nothing waits for
    * that. True: it has to be written once more, for which the capture was changed. */
   bool (*saved)(void *user);
   void *user;

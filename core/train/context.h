@@ -16,7 +16,7 @@ typedef struct train_tape train_tape;
 
 /* Whom a backward pass tells of gradients that are written: pd_train.on_gradient. */
 typedef struct gradient_listener {
-  pd_status (*ready)(void *user, uint32_t index); /* NULL: nobody */
+  pd_status (*ready)(void *user, uint32_t index); /* NULL: not asked for */
   void *user;
 } gradient_listener;
 

@@ -33,7 +33,7 @@ static pd_status backward(train_context *c, pd_site *site, pd_elementwise op, ta
 
 static pd_status relu_backward(train_context *c, tape_node *node) {
   static pd_site site = PD_SITE("aten::threshold_backward", PD_RANGE_OP);
-  pd_tensor *dy = &node->y->grad; /* of nobody else's: in place */
+  pd_tensor *dy = &node->y->grad; /* only this node's: in place */
   const pd_status status = launch(c, &site, 0, PD_EW_RELU_BACKWARD, dy, dy, &node->y->value, 0);
   return status == PD_OK ? tape_add_grad(c, node->a, dy) : status;
 }

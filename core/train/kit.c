@@ -3,7 +3,7 @@
  *
  * With cuda_graph the first step() runs as it is, which makes every buffer, and is then captured; later steps of the
  * same shape are replays. The copy to the device and the entry in the loss history stay outside the graph. A scenario
- * that calls the parts itself has no graph, and is told.
+ * that calls the parts itself has no graph, and this is reported.
  */
 #include "kit_state.h"
 

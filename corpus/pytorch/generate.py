@@ -322,7 +322,7 @@ def main():
     parser.add_argument('--precisions', default='fp32,bf16', help='fp32, tf32 or bf16')
     parser.add_argument('--seed', type=int, default=0, help='order of the cells, so that a short run takes a mixed sample')
     parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
-    parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and record nothing')
+    parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and label nothing')
     parser.add_argument('--steps', type=int, default=200, help='of --run')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
     parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')

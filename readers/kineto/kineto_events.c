@@ -86,7 +86,7 @@ void kineto_args_prepare(void) {
   }
 }
 
-/* ARG_END: nobody asks for it. */
+/* ARG_END: it is not asked for. */
 static unsigned arg_of(scan_text key) {
   if (!key.length) return ARG_END;
   for (size_t at = slot_of(key); arg_slots[at]; at = (at + 1) % ARG_SLOTS) {
@@ -306,7 +306,7 @@ static const char *scan_member(kineto_layout *layout, const char *at, const char
   return at;
 }
 
-/* An arrow or a counter: nobody asks for it. */
+/* An arrow or a counter: it is not asked for. */
 static bool is_passed_over(scan_text phase) {
   return phase.length == 1 && (phase.at[0] == 's' || phase.at[0] == 'f' || phase.at[0] == 't' || phase.at[0] == 'C');
 }

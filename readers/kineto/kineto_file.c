@@ -185,7 +185,7 @@ static void tell_oddities(const kineto_reader *self) {
                       (unsigned long long)self->input.offset + self->input.end);
 }
 
-/* What stands after the last bracket is looked at all the same: damage shows only there. */
+/* What comes after the last bracket is looked at all the same: damage shows only there. */
 static void drain(kineto_reader *self) {
   do { go_to(self, end_of(self)); } while (input_more(&self->input));
 }

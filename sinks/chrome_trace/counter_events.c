@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Times at which something of a device's begins or ends, and how many of them are told already. */
+/* Times at which something of a device's begins or ends, and how many of them are written already. */
 typedef struct moments {
   int64_t *ns;
   uint64_t count, told;
@@ -30,7 +30,7 @@ static void put_in_order(moments *self) {
 
 static int64_t next_ns(const moments *self) { return self->told < self->count ? self->ns[self->told] : INT64_MAX; }
 
-/* How many lie at `ts_ns`, which is the next time; they are told then. */
+/* How many lie at `ts_ns`, which is the next time; they are written then. */
 static int64_t take(moments *self, int64_t ts_ns) {
   const uint64_t before = self->told;
   while (next_ns(self) == ts_ns && self->told < self->count) self->told++;

@@ -214,7 +214,7 @@ static void write_sync(event_writer *writer, const event_index *index, uint64_t 
   text_out_bytes(writer->out, kind->quoted, kind->length);
   at = text_out_room(writer->out, EVENT_ROOM);
   /* HTA takes every row with a stream for work of the device: a wait would count as busy. So the stream is that of
-   * Kineto's context-wide waits, and the real one stands beside it. */
+   * Kineto's context-wide waits, and the real one is beside it. */
   at = EVENT_PUT(at, ",\"stream\":-1");
   if (stream) {
     at = EVENT_PUT(at, ",\"wait on stream\":");

@@ -1,4 +1,4 @@
-/* What stands around the events of a file: properties and versions before them, names of processes, threads and
+/* What is around the events of a file: properties and versions before them, names of processes, threads and
  * streams, pdhost's own keys after them. [loop thread] */
 #ifndef SINKS_CHROME_TRACE_ENVELOPE_H
 #define SINKS_CHROME_TRACE_ENVELOPE_H

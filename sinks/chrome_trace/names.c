@@ -10,7 +10,7 @@ static bool is_cpu_call(const pd_string *string) {
          string->text[2] <= 'Z';
 }
 
-/* What the analysers look for in names, and what stands there instead, at most a byte longer. */
+/* What the analysers look for in names, and what is written instead, at most a byte longer. */
 static const struct {
   const char *word, *plain;
 } meanings[] = {{"ProfilerStep", "Profiler Step"},

@@ -1,7 +1,7 @@
 /*
  * The csv sink: one file per table of the analysis and per kind of event, RFC 4180. [loop thread]
  *
- * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number stands before
+ * steps.csv and perf_summary.csv cover the loop; tables and events are those of one window, whose number comes before
  * ".csv" when the schedule has more than one, so that nothing is overwritten. Events lie in a folder of their own: a
  * table may have any name. The files of a run get their names together, at its end. run.csv says how the run ended, and
  * files.csv lists the run's files. The sink removes no file of another run or program.

@@ -238,7 +238,7 @@ class Timeline {
     this.view.reveal(event);
   }
 
-  // ---- what is told ----
+  // ---- texts ----
 
   select(event) {
     const { view, data } = this;

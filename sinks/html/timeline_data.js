@@ -59,7 +59,7 @@ class TimelineData {
     this.texts = head.texts;
     this.kinds = head.kinds;
     this.steps = head.steps.map(([number, start, end]) => ({ number, start, end }));
-    this.zero = head.zero; // where the window begins: times are told from there
+    this.zero = head.zero; // where the window begins: times are counted from there
     let at = 4 + headBytes;
     const columns = head.columns.map((length) => {
       const column = new Column(bytes, at);

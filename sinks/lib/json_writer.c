@@ -16,7 +16,7 @@ static void new_line(json_writer *json) {
   for (uint32_t i = 0; i < json->depth; i++) text_out_literal(json->out, " ");
 }
 
-/* What stands between the value before and the one to come. */
+/* What comes between the value before and the next one. */
 static void separate(json_writer *json) {
   const uint32_t bit = 1u << json->depth;
   if (json->after_key) {

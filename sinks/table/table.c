@@ -342,7 +342,7 @@ static pd_status compose(state *self, const pd_summary *summary, text *out) {
   if (is_viewed(self->options->views, "run")) quick_stats_write(out, analysis, self->run, summary, self->columns);
   const pd_status status = add_run_tables(self, summary, out);
   if (self->windows.length) text_add_bytes(out, self->windows.data, self->windows.length);
-  /* What a reader looks for stands where the screen ends. */
+  /* What a reader looks for is where the screen ends. */
   if (self->summary) report_write(&self->report, out, self->run, summary, self->files, self->columns);
   if (self->all) {
     const size_t before = out->length;

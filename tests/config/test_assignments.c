@@ -44,7 +44,7 @@ PD_TEST(assignments, mistakes_of_an_axis) {
   expect_axis_fails("key=1.5", "write section.key=");
   expect_axis_fails("a.b=", "a value is empty");
   expect_axis_fails("a.b=,1", "a value is empty");
-  expect_axis_fails("a.b=1,2,1", "1 stands there twice");
+  expect_axis_fails("a.b=1,2,1", "1 is given twice");
   expect_axis_fails(" .b=1", "write section.key=");
   expect_axis_fails("a. =1", "write section.key=");
   expect_axis_fails("a.b=1, ", "a value is empty");

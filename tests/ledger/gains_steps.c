@@ -268,29 +268,54 @@ PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
  * behind each, or while that launches. */
 typedef enum bursts { IN_TURNS, WITH_OPTIMIZERS, AT_ONCE } bursts;
 
-static uint64_t passes_of(bursts how) {
+static void begin_bursts(gains_rig *self, bursts how) {
   const bool at_once = how == AT_ONCE;
   const char *const main_kernel = how == WITH_OPTIMIZERS ? "multi_tensor_apply_kernel<Adam>" : "forward";
-  gains_rig rig;
-  gains out;
-  begin(&rig);
-  const uint32_t other = fake_thread(rig.fake, 2, "second");
+  begin(self);
+  const uint32_t other = fake_thread(self->fake, 2, "second");
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = add_step(&rig, s);
+    const int64_t start = add_step(self, s);
     for (int64_t i = 0; i < 18; i++) {
       const int64_t at = start + i * 10000;
       const bool is_second = !at_once && i % 6 >= 3; /* three bursts of three */
       const int64_t length = is_second ? 1000 : 4000;
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", is_second ? other : rig.thread, at, at + length,
-                ++rig.correlation);
-      fake_kernel(rig.fake, is_second ? "backward" : main_kernel, rig.main, at + 5000, at + 9000, rig.correlation);
+      fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", is_second ? other : self->thread, at, at + length,
+                ++self->correlation);
+      fake_kernel(self->fake, is_second ? "backward" : main_kernel, self->main, at + 5000, at + 9000,
+                  self->correlation);
       if (!at_once) continue;
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + 1000, at + 5000, ++rig.correlation);
-      fake_kernel(rig.fake, "backward", rig.side, at + 6000, at + 9500, rig.correlation);
+      fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + 1000, at + 5000, ++self->correlation);
+      fake_kernel(self->fake, "backward", self->side, at + 6000, at + 9500, self->correlation);
     }
   }
+}
+
+static uint64_t passes_of(bursts how) {
+  gains_rig rig;
+  gains out;
+  begin_bursts(&rig, how);
   judge(&rig, PD_FACT_RECORDER_COST, &out);
   return out.passes;
+}
+
+/* The passes end at 51, 111 and 171 us. What lies between the first end and the last one goes with the later passes,
+ * but for 6 calls of 4 us and 6 of 1 us. What follows the last pass does not go. */
+PD_TEST(gains, what_lies_between_two_passes_leads_to_the_later_one) {
+  gains_rig rig;
+  timeline of;
+  int64_t later_ns = 0;
+  begin_bursts(&rig, IN_TURNS);
+  pd_trace *trace = fake_trace_finish(rig.fake);
+  trace->facts = PD_FACT_CALLS | PD_FACT_STEPS;
+  trace_facts *facts = facts_open(trace);
+  cr_assert(facts && timeline_open(facts, &of));
+  for (uint64_t i = 0; i < of.item_count; i++)
+    if ((of.items[i].flags & REPLAY_QUIET) && (of.items[i].flags & REPLAY_LATER_PASS))
+      later_ns += of.items[i].duration_ns;
+  cr_assert_eq(later_ns, (int64_t)STEPS * (171000 - 51000 - 6 * 4000 - 6 * 1000));
+  timeline_close(&of);
+  facts_close(facts);
+  fake_trace_close(rig.fake);
 }
 
 PD_TEST(gains, a_thread_that_launches_beside_the_loops_own_makes_no_passes) {

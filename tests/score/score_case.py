@@ -10,6 +10,19 @@ import unittest
 import recompute
 
 PDHOST, CORPUS = sys.argv[1:3]
+# Of a few short runs.
+SMALL = """[corpus]
+set = run.device=cpu device.threads=1 run.warmup_steps=1 data.image_size=8 data.batch_size=2 schedule.active=5
+[control]
+scenario = control
+expect = none
+repeat = 3
+[host_compute]
+scenario = host_compute
+expect = host_compute
+dial = scenario.inject_us
+values = 2000, 20000
+"""
 
 
 def score(folder, *arguments):

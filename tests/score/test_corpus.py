@@ -9,11 +9,17 @@ import tempfile
 import unittest
 
 from other_work import attempt
-from score_case import CORPUS, ScoreCase, score
+from score_case import CORPUS, SMALL, ScoreCase, score, write
 
 MODELS = ("cnn", "mlp", "transformer")
 CAUSES = ("none", "input_bound", "forced_sync", "launch_bound", "allocator", "pageable_copy", "host_compute",
           "serial_streams", "small_batch")
+MIXED = """[mixed]
+scenario = host_compute
+expect = host_compute
+also = input_bound
+set = scenario.inject_us=1000 data.resident=none data.num_workers=0 data.io_sleep_ms=20 truth.interleave=2 truth.block=2
+"""
 
 
 class Corpus(ScoreCase):
@@ -25,13 +31,14 @@ class Corpus(ScoreCase):
         self.assertEqual(whole["fixes_without_step"], 0, printed)
         # The score leaves a run out whose effect was measured below the limit, as one of these cells at times has it.
         # Each cause has to be counted with two models at least, and all but two cells have to be.
-        counted = {(cell["truth"], cell["cell"].split("_size")[1][0]) for cell in cells if cell["counted"]}
+        single = [cell for cell in cells if not cell["cell"].startswith("mixed")]
+        counted = {(cell["truth"], cell["cell"].split("_size")[1][0]) for cell in single if cell["counted"]}
         every = {(cause, str(model)) for cause in CAUSES for model in range(len(MODELS))}
         self.assertLessEqual(counted, every, printed)
         self.assertLessEqual(len(every - counted), 2, printed)
         for cause in CAUSES:
             self.assertGreaterEqual(sum(name == cause for name, _ in counted), 2, f"{cause}: {printed}")
-        tried = sum(float(cell["fixed_ns"]) > 0 for cell in cells)
+        tried = sum(float(cell["fixed_ns"]) > 0 for cell in single)
         self.assertGreaterEqual(tried, len(MODELS) * (len(CAUSES) - 2) - 2, "a suggestion for every cause but launching")
         self.assertGreaterEqual(whole["mixed"], 2, printed)
         self.assertLess(whole["mixed_error"]["value"], 15, printed)
@@ -66,6 +73,27 @@ class Corpus(ScoreCase):
             moved = score(folder, CORPUS, "--out", "moved", "--rescore")
             self.assertEqual(moved.returncode, 0, moved.stderr)
             self.assertEqual(moved.stdout, printed)
+
+    def test_the_suggested_fix_is_tried(self):
+        with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
+            write(folder, "c.ini", SMALL.replace("[control]", "fix_seeds = 1\n[control]", 1) + MIXED)
+            run = score(folder, "c.ini")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            got, cells = self.check_files(os.path.join(folder, "results/score"))
+            # The loader's is the larger of two causes at once, and what is suggested against it is the core's.
+            mixed = next(cell for cell in cells if cell["cell"] == "mixed_seed0")
+            self.assertEqual(mixed["truth"], "input_bound", run.stdout)
+            self.assertTrue(mixed["fix"].startswith("data."), mixed)
+            self.assertEqual((got["parts"]["all"]["fixes_tried"], got["parts"]["all"]["own_fixes_tried"]), (3, 2))
+            self.assertRegex(run.stdout, "\nfixes: own, core, no step, slower +2, 1, 0, 0\n")
+            for cell in cells:
+                if cell["truth"] == "host_compute":
+                    self.assertGreater(float(cell["fixed_ns"]), 0)
+                    with open(os.path.join(folder, "results/score", cell["cell"] + "_fix", "command"),
+                              encoding="utf-8") as file:
+                        words = file.read().split("\n")
+                    # On top of the cell's own value.
+                    self.assertGreater(words.index("scenario.inject_us=0"), words.index("--scenario"))
 
 
 if __name__ == "__main__":

@@ -143,7 +143,7 @@ PD_TEST(draws, mistakes_of_a_distribution) {
   expect_fails("a.b=uniform(0,1,step=1e-12)", "more than 1e9 steps");
   expect_fails("a.b=choice()", "a value is empty");
   expect_fails("a.b=choice(1,,2)", "a value is empty");
-  expect_fails("a.b=choice(1,2,1)", "1 stands there twice");
+  expect_fails("a.b=choice(1,2,1)", "1 is given twice");
   expect_fails("a.b=choice(1:0.5,2)", "give every value a weight, or none");
   expect_fails("a.b=choice(1:0,2:1)", "the weight 0 is not a number above 0");
   expect_fails("a.b=choice(c:/x)", "a colon in a value is written \\:");
@@ -178,7 +178,7 @@ PD_TEST(draws, blanks_around_a_part_are_none_of_it) {
   cr_assert_str_eq(from.values[0], "x");
   cr_assert_str_eq(from.values[1], "y z");
   distribution_free(&from);
-  expect_fails("a.b=choice(1, 1)", "1 stands there twice");
+  expect_fails("a.b=choice(1, 1)", "1 is given twice");
 }
 
 /* ---- what they have to meet ---- */

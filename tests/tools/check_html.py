@@ -25,7 +25,7 @@ AXE_TELLS = """
     .map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);"""
 AXE = f"const found = await axe.run(document, {{{RULES}}});" + AXE_TELLS
 AXE_PANE = f'const found = await axe.run(".pane.shown", {{{RULES}}});' + AXE_TELLS
-AXE_COLOURS = 'const found = await axe.run(".pane.shown", {runOnly: ["color-contrast"]});' + AXE_TELLS
+AXE_COLOURS = 'const found = await axe.run({}, {{runOnly: ["color-contrast"]}});' + AXE_TELLS.replace("{", "{{").replace("}", "}}")
 OPENED = """
   const box = document.querySelector(".pane.shown .timeline");
   for (let i = 0; !box.timeline && i < 600; i++) await new Promise((next) => setTimeout(next, 20));
@@ -236,7 +236,8 @@ def check(kind, program, out, document, axe):
                     checks.accessible(axe, PANES[:1], AXE)
                     checks.accessible(axe, PANES[1:], AXE_PANE)
                 else:
-                    checks.accessible(axe, DARK_PANES, AXE_COLOURS)
+                    checks.accessible(axe, DARK_PANES[:1], AXE_COLOURS.format("document"))
+                    checks.accessible(axe, DARK_PANES[1:], AXE_COLOURS.format('".pane.shown"'))
             if shade == "light":
                 checks.first_screen()
                 checks.figures(document)

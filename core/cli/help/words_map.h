@@ -140,7 +140,7 @@
   X("title", "name of a table")                                                                                        \
   X("note", "what to know of a table")                                                                                 \
   X("columns", "columns of a table: key, heading and unit")                                                            \
-  X("heading", "what stands over a column")                                                                            \
+  X("heading", "the title over a column")                                                                              \
   X("unit", "what a column is counted in")                                                                             \
   X("rows", "rows of a table; in annotations.csv, device records of the annotation")                                   \
   X("footer", "sums of a table")                                                                                       \

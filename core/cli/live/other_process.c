@@ -19,7 +19,7 @@ ssize_t other_process_read(long pid, const char *name, char *text, size_t room) 
   return bytes;
 }
 
-/* What stands after "\nKEY:\t" in its status; NULL: not known. */
+/* What comes after "\nKEY:\t" in its status; NULL: not known. */
 static const char *status_of(long pid, const char *key, char *text, size_t room) {
   if (other_process_read(pid, "status", text, room) <= 0) return NULL;
   const char *at = strstr(text, key);

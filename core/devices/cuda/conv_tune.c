@@ -26,7 +26,7 @@ typedef struct conv_failure {
   cudaError_t cuda;
 } conv_failure;
 
-/* The plan and what belongs to it but a separate bias; the host is told nothing. */
+/* The plan and what belongs to it but a separate bias; nothing is reported to the host. */
 static conv_failure attempt(pd_device *device, pd_stream *stream, conv_plan *plan, const conv_arguments *arguments) {
   conv_arguments with = *arguments;
   if (plan->narrow) with.w = (char *)stream->workspace + plan->workspace - weight_bytes(&plan->key);

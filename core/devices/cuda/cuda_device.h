@@ -26,7 +26,7 @@ typedef struct cuda_options {
 
 struct pd_device {
   const pd_host *host;
-  const pd_record *record;    /* NULL: nobody listens */
+  const pd_record *record;    /* NULL: not recorded */
   atomic_bool profile_memory; /* allocations are memory events; written by attach */
   cuda_options options;
   int index;

@@ -42,7 +42,7 @@ static void report(pd_device *device, pd_allocator allocator, const void *data, 
                                             .device = (uint32_t)device->index,
                                             .allocator = allocator});
 }
-/* 0: nobody listens; when another thread switches the recorder on meanwhile, the call's duration is not known. */
+/* 0: not recorded; when another thread switches the recorder on meanwhile, the call's duration is not known. */
 static uint64_t start_ticks(const pd_device *device) {
   return is_reported(device) ? device->record->ticks(device->record) : 0;
 }

@@ -5,7 +5,7 @@
 enum { BATCHED_WORKSPACE = 32 << 20 };
 
 /* The products of one call as the library takes them: it is column-major. A result of one column is the same in both
- * orders: then a stands first, and the library sees a matrix times a vector. Otherwise c' = b' a'. */
+ * orders: then a comes first, and the library sees a matrix times a vector. Otherwise c' = b' a'. */
 typedef struct batched_call {
   const void *first, *second;
   cublasOperation_t op_first, op_second;

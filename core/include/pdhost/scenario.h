@@ -29,7 +29,7 @@ enum {
   PD_PHASE_WAIT = 2,
   PD_PHASE_WARMUP = 3,
   PD_PHASE_ACTIVE = 4,
-  PD_PHASE_PAUSED = 5 /* the user paused the recording: the schedule stands still, too */
+  PD_PHASE_PAUSED = 5 /* the user paused the recording: the schedule waits, too */
 };
 
 /* One step of the loop. Valid until step() returns. */

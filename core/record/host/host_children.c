@@ -37,7 +37,7 @@ static void add_child(host_children *self, pid_t pid) {
   self->count++;
 }
 
-/* A child stands in the list of the thread that made it. */
+/* A child is in the list of the thread that made it. */
 static void list_thread(host_children *self, pid_t pid, const char *tid) {
   char path[96], text[4096], *end;
   (void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)pid, tid);

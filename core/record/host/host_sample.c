@@ -1,4 +1,4 @@
-/* See host_sample.h. A blocked thread's call stands in /proc/PID/task/TID/syscall (proc(5)): its number and arguments,
+/* See host_sample.h. A blocked thread's call is in /proc/PID/task/TID/syscall (proc(5)): its number and arguments,
  * "running" where it is not blocked, -1 where it is blocked outside of a call. Where that file may not be read, the
  * thread's state and the kernel's function that it waits in tell less. */
 #include "host_sample.h"

@@ -34,7 +34,7 @@ static bool add(import_paths *self, char *path, bool in_folder) {
   return false;
 }
 
-/* rank2 stands before rank10. */
+/* rank2 comes before rank10. */
 static int by_name(const void *a, const void *b) { return strverscmp(*(char *const *)a, *(char *const *)b); }
 
 static pd_status add_folder(import_paths *self, const char *path, error *err) {

@@ -66,7 +66,7 @@ static choice of_plugin(const config_plugin *reader) {
   return (choice){reader->plugin->table->ops.reader, reader->plugin->table->name, reader->options};
 }
 
-/* One that was given by its path stands first. */
+/* One that was given by its path comes first. */
 static const config_plugin *by_name(const config *settings, const char *name) {
   if (strchr(name, '/')) return settings->reader_count ? &settings->readers[0] : NULL;
   for (uint32_t i = 0; i < settings->reader_count; i++)

@@ -120,7 +120,7 @@ static struct {
   const char *by;
 } found;
 
-/* A rank was lost: nobody waits for it. */
+/* A rank was lost: it is not waited for. */
 static void abort_all(void *user) {
   const rank_group *self = user;
   if (self->device.ops) self->device.ops->abort(self->device.state);

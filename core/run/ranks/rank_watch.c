@@ -174,7 +174,8 @@ static void look_for_silence(rank_watch *self) {
   }
 }
 
-/* While this process was stopped nobody could be heard. Where all ranks were (Ctrl-Z, Slurm's suspend), they go on. */
+/* While this process was stopped it could not hear the others. Where all ranks were (Ctrl-Z, Slurm's suspend), they go
+ * on. */
 static void forgive(rank_watch *self, int64_t held_up_ns) {
   for (uint32_t i = 0; i < self->count; i++) {
     peer *at = &self->peers[i];

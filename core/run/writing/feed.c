@@ -27,7 +27,7 @@ static void rest(sem_t *until) {
 static bool is_set(const atomic_bool *flag) { return atomic_load_explicit(flag, memory_order_acquire); }
 static void set(atomic_bool *flag) { atomic_store_explicit(flag, true, memory_order_release); }
 
-/* The supervisor would begin another writer; without it nobody does. */
+/* The supervisor would begin another writer; without it none begins. */
 bool feed_is_orphan(void) { return supervisor && getpid() != supervisor && getppid() != supervisor; }
 
 /* ---- the worker ---- */

@@ -4,8 +4,8 @@
  * was open; see salvage.h.
  *
  * It is one mapping, at the same address in both processes: this structure, then memory that is handed out piece by
- * piece, then the chunks. The recorder writes; the other process reads when nobody writes any more. A third process may
- * look while the recorder writes; see room_look.h.
+ * piece, then the chunks. The recorder writes; the other process reads once nothing writes any more. A third process
+ * may look while the recorder writes; see room_look.h.
  */
 #ifndef CORE_TRACE_KEPT_ROOM_H
 #define CORE_TRACE_KEPT_ROOM_H

@@ -10,7 +10,7 @@
 
 enum {
   FRAME_UNKNOWN, /* no rule, or one of a kind that is not followed */
-  FRAME_LAST,    /* nobody called this function: a thread begins here */
+  FRAME_LAST,    /* no caller: a thread begins here */
   FRAME_FROM_SP, /* the caller's frame begins at rsp + offset */
   FRAME_FROM_BP, /* at rbp + offset */
   FRAME_AT_BP    /* at what lies at rbp + offset: functions that align their frame */

@@ -12,7 +12,7 @@ source_lines *source_lines_open(void);
 void source_lines_close(source_lines *self);
 
 /* Writes "conv.c:30" for the address of an instruction: the line of the function that has a frame of its own, wherever
- * what was inlined into it stands. False where no debug information knows it. `self` may be NULL. */
+ * what was inlined into it is. False where no debug information knows it. `self` may be NULL. */
 bool source_lines_find(source_lines *self, const void *code, char *text, size_t size);
 
 #endif

@@ -56,8 +56,11 @@ class Truth(TruthCase):
 
     def test_every_scenario_takes_a_dial_and_tells_its_error(self):
         """How close it comes is the machine's affair, and tests/run/test_dial.c's: here, that the document says so."""
-        effects = (("sync", "inject_us", 2000), ("tiny_ops", "inject_share", 0.3), ("small_batch", "inject_share", 0.2),
-                   ("serial_streams", "inject_share", 0.3), ("low_occupancy", "inject_share", 0.2))
+        effects = (("sync", "inject_us", 2000), ("tiny_ops", "inject_share", 0.3), ("memory_churn", "inject_us", 3000),
+                   ("small_batch", "inject_share", 0.2), ("host_compute", "inject_share", 0.3),
+                   ("pageable_copy", "inject_share", 0.25), ("serial_streams", "inject_share", 0.3),
+                   ("low_occupancy", "inject_share", 0.2), ("slow_clock", "inject_share", 0.2),
+                   ("blocking_copy", "inject_share", 0.2))
         listed = json.loads(self.run_pdhost("list", "--format", "json")[1])
         scenarios = {one["name"] for one in listed["scenarios"]} - {"control", "vec_dot", "ddp"}
         self.assertGreaterEqual(len(scenarios), 11)

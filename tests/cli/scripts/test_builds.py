@@ -11,6 +11,7 @@ from unittest.mock import patch
 PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "bench", "peer")
 sys.path.insert(0, PEER)
 import builds  # pylint: disable=wrong-import-position
+from measured import Failed  # pylint: disable=wrong-import-position
 
 
 class Builds(unittest.TestCase):
@@ -38,13 +39,18 @@ class Builds(unittest.TestCase):
     def test_what_fails_is_told_and_the_rest_is_measured(self):
         def measure(pdhost):
             def fails():
-                raise builds.Failed("no GPU")
+                raise Failed("no GPU")
             if "old" in pdhost.binary:
                 yield fails
             yield lambda: {"step, ms": 2}
         code, out, err = self.run_builds(measure, 1)
-        self.assertEqual((code, err), (0, "builds: no GPU\n"))
+        self.assertEqual((code, err), (0, "builds: Failed('no GPU')\n"))
         self.assertIn("step, ms", out)
+
+    def test_a_figure_that_one_build_alone_has_is_shown_and_fails(self):
+        code, out, _ = self.run_builds(lambda pdhost: [lambda: {"step, ms": 2}] if "old" in pdhost.binary else [], 2)
+        self.assertEqual(code, 1)
+        self.assertIn(f"{'after':>40}  not measured", out)
 
     def test_without_a_figure_it_fails(self):
         code, _, _ = self.run_builds(lambda pdhost: [], 1)

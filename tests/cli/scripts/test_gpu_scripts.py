@@ -225,7 +225,7 @@ class GpuScripts(unittest.TestCase):
 os.makedirs(folder)
 open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
 sys.exit("""))
-        labels = self.file("labels.json", json.dumps({"trace": "a_fp32_sync_none_0.pt.trace.json.gz", "gains": {}}) + "\n")
+        labels = self.file("labels.json", json.dumps({"trace": "a_fp32_sync_none_0.pt.trace.json.gz", "gains": {}, "step_us": 500000}) + "\n")
         out = os.path.join(self.folder, "out")
         args = argparse.Namespace(pdhost=pdhost, out=out, labels=labels)
         record.GENERATE = self.file("generate.py", "")

@@ -193,7 +193,7 @@ class SweepEnds(SweepCase):
                 (("--vary", "num_workers=1"), 2, "--vary num_workers=1: write section.key=VALUE"),
                 (("--vary", "data.num_workers="), 2, "a value is empty"),
                 (("--vary", "data.num_workers=1,,2"), 2, "a value is empty"),
-                (("--vary", "data.num_workers=1,1"), 2, "1 stands there twice"),
+                (("--vary", "data.num_workers=1,1"), 2, "1 is given twice"),
                 (("--vary", "data.num_workers=1", "--vary", "data.num_workers=2"), 2, "is varied already"),
                 (("--vary", "data.batch_size=1,2"), 2, "data.batch_size is varied and given too"),
                 (("--vary", "data.num_workers=0,many"), 3, "num_workers = many"),

@@ -108,7 +108,7 @@ static void decode_queue(cupti_collect *self) {
   cupti_buffers_refill(&self->in.pool);
 }
 
-/* Asking sets the library's count to zero. What was dropped outside windows was nobody's: after it has been attached
+/* Asking sets the library's count to zero. What was dropped outside windows belongs to none: after it has been attached
  * anew, CUPTI 13.0 counts one. */
 static void count_dropped(cupti_collect *self) {
   size_t dropped = 0;

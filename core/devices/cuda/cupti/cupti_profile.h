@@ -39,7 +39,7 @@ typedef struct cuda_profile_settings {
 
 typedef struct cuda_profile_config {
   const pd_host *host;
-  const pd_record *record;      /* host->extension(host, PD_EXT_RECORD); NULL: nobody to hand records to */
+  const pd_record *record;      /* host->extension(host, PD_EXT_RECORD); NULL: records are not wanted */
   const pd_device_props *props; /* for occupancy; borrowed until cuda_profile_close */
   cuda_profile_settings settings;
   cuda_profile_events events;

@@ -37,7 +37,7 @@ void cupti_session_list_again(cupti_session *self);
 void cupti_session_disable(cupti_session *self);
 /* Whether the records' times are CLOCK_REALTIME. */
 bool cupti_session_shares_clock(const cupti_api *self);
-/* Lets another profiler of the process subscribe, and give buffers that nobody has zeroed. The session's kinds are off.
+/* Lets another profiler of the process subscribe, and give buffers that are not zeroed. The session's kinds are off.
  * Nothing can be recorded any more. Calls of the library may be under way. */
 void cupti_session_unsubscribe(cupti_session *self);
 /* No other call of the library may be under way. */

@@ -159,7 +159,7 @@ static int by_call_start(const void *a, const void *b) {
 }
 
 /* Ties the device records of calls under one id to them by order, kind by kind: exact where a thread has one stream.
- * What is left over is nobody's. */
+ * What is left over belongs to no call. */
 void cupti_settle_shared(cupti_decoder *self) {
   uint64_t first = 0;
   if (self->shared.count) qsort(self->shared.rows, self->shared.count, sizeof(pd_activity), by_start);
