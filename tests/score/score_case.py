@@ -10,7 +10,7 @@ import unittest
 import recompute
 
 PDHOST, CORPUS = sys.argv[1:3]
-# Of a few short runs.
+# A corpus of a few short runs.
 SMALL = """[corpus]
 set = run.device=cpu device.threads=1 run.warmup_steps=1 data.image_size=8 data.batch_size=2 schedule.active=5
 [control]
