@@ -28,9 +28,7 @@ static pd_status read_all(FILE *file, size_t most, char **text, size_t *bytes) {
 
 pd_status whole_file_read(const char *path, const char *kind, size_t most, char **text, size_t *bytes, char *why,
                           size_t room) {
-  /* The opening of a pipe would wait for a program that writes to it; reading one that no program writes to ends at
-   * once.
-   */
+  /* Opening a pipe would wait for a program that writes to it; reading one without a writer ends at once. */
   const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
   *text = NULL;

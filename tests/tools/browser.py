@@ -231,3 +231,16 @@ class Firefox:
 def program_of(kind):
     """The browser's program, or None."""
     return next((found for found in map(shutil.which, kind.programs) if found), None)
+
+
+def installed(test):
+    """(kind, program) of the browsers that are here; prints which are not, and where none is, that `test` is skipped."""
+    found = [(kind, program_of(kind)) for kind in (Chromium, Firefox)]
+    here = [(kind, program) for kind, program in found if program]
+    if not here:
+        print(f"SKIPPED: {test}: neither Chromium nor Firefox is installed; scripts/setup --lint installs them")
+        return []
+    for kind, program in found:
+        if not program:
+            print(f"left out: {kind.name} is not installed")
+    return here

@@ -69,9 +69,8 @@ def check(engine, out):
 def main(arguments):
     pdhost, out = os.path.abspath(arguments[0]), os.path.abspath(arguments[1])
     os.makedirs(out, exist_ok=True)
-    found = [(kind, browser.program_of(kind)) for kind in (browser.Chromium, browser.Firefox)]
-    if not any(program for _, program in found):
-        print("SKIPPED: tools_html_speed: neither Chromium nor Firefox is installed; scripts/setup --lint installs them")
+    found = browser.installed("tools_html_speed")
+    if not found:
         return 0
     trace = os.path.join(out, "big.json")
     write_big_trace(trace)
@@ -79,9 +78,6 @@ def main(arguments):
     os.remove(trace)
     faults = []
     for kind, program in found:
-        if not program:
-            print(f"left out: {kind.name} is not installed")
-            continue
         engine = kind(program)
         try:
             faults += check(engine, out)
