@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SCAN_BYTES = 1 << 20 };
+enum { SCAN_BYTES = 64 << 10 };
 
 /* Bytes of the file from `at` on, all or nothing. */
 static pd_status read_at(const capture_reader *self, uint64_t at, void *out, uint64_t bytes) {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RAW_BYTES = 256 << 10, FIRST_ROOM = 1 << 20 };
+enum { RAW_BYTES = 64 << 10, FIRST_ROOM = 64 << 10 };
 #define ROOM_LIMIT ((size_t)1 << 30)
 
 typedef struct input_source {

@@ -29,13 +29,14 @@ static bool is_export(sqlite3 *file) {
   return false;
 }
 
-/* A file of others: nothing in it is run, and no value is larger than a name can be. */
+/* A file of others: nothing in it is run, no value is larger than a name can be, and all that is read is of one moment:
+ * the transaction ends with the connection. */
 static bool make_safe(sqlite3 *file) {
   enum { LONGEST = 64 << 20 };
   (void)sqlite3_limit(file, SQLITE_LIMIT_LENGTH, LONGEST);
   return sqlite3_db_config(file, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL) == SQLITE_OK &&
-         sqlite3_exec(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON", NULL,
-                      NULL, NULL) == SQLITE_OK;
+         sqlite3_exec(file, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON; BEGIN",
+                      NULL, NULL, NULL) == SQLITE_OK;
 }
 
 static pd_status open_database(nsys_reader *self) {

@@ -4,26 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True where a statement of one text parameter has a row. */
-static bool finds(sqlite3 *file, const char *sql, const char *first, const char *second) {
+/* No view and no virtual table: they would run what the file says. */
+bool nsys_has_table(sqlite3 *file, const char *table) {
   sqlite3_stmt *statement = NULL;
-  bool found = false;
-  if (sqlite3_prepare_v2(file, sql, -1, &statement, NULL) == SQLITE_OK &&
-      sqlite3_bind_text(statement, 1, first, -1, SQLITE_STATIC) == SQLITE_OK &&
-      (!second || sqlite3_bind_text(statement, 2, second, -1, SQLITE_STATIC) == SQLITE_OK))
-    found = sqlite3_step(statement) == SQLITE_ROW;
+  const char *sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'";
+  const bool found = sqlite3_prepare_v2(file, sql, -1, &statement, NULL) == SQLITE_OK &&
+                     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC) == SQLITE_OK &&
+                     sqlite3_step(statement) == SQLITE_ROW;
   sqlite3_finalize(statement);
   return found;
 }
 
-/* No view and no virtual table: they would run what the file says. */
-bool nsys_has_table(sqlite3 *file, const char *table) {
-  return finds(file, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'",
-               table, NULL);
-}
-
 bool nsys_has_column(sqlite3 *file, const char *table, const char *column) {
-  return finds(file, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", table, column);
+  return sqlite3_table_column_metadata(file, NULL, table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* SELECT "start", NULL, "deviceId" FROM "TABLE" WHERE ...; false: it has no room. */
