@@ -52,24 +52,47 @@ static bool is_other(const corpus_group *group, const reading *of) {
   return is_mixed(group, of) && of->label.also > of->label.effect;
 }
 
-/* The cure that saves most of a run; NULL: none was run. */
-static const truth_label_cure *best_cure(const reading *of) {
+/* The cure that saves most of a run, but for those of `but`; of a run with an injection, of those that remove nothing
+ * beside their cause. NULL: none was run. */
+static const truth_label_cure *best_cure(const reading *of, const char *but) {
   const truth_label_cure *best = NULL;
-  for (uint32_t i = 0; i < of->label.cure_count; i++)
-    if (!best || of->label.cures[i].share > best->share) best = &of->label.cures[i];
+  for (uint32_t i = 0; i < of->label.cure_count; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    if (but && (!at->predicted || strcmp(at->cause, but) == 0)) continue;
+    if (!best || at->share > best->share) best = at;
+  }
   return best;
 }
 
-/* What a run in which nothing is injected is held up by: a cure saves as much as makes a cause. NULL: by nothing. */
-static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
-  const truth_label_cure *best = strcmp(group->expect, "none") ? NULL : best_cure(of);
-  return best && of->least > 0 && best->share >= of->least && best->low > of->least / 2 ? best : NULL;
+static const truth_label_cure *graph_of(const reading *of) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++)
+    if (of->label.cures[i].is_graph && !strcmp(of->label.cures[i].cause, "launch_bound")) return &of->label.cures[i];
+  return NULL;
 }
 
-/* Whether chance decides on which side of the limit the run lies. */
+/* What the cause of an injection costs, as the run measured it; NaN: it did not. Leaving small operations out saves
+ * what the device works on them, too: launching is what the same operations save as a graph. */
+static double injected_effect(const corpus_group *group, const reading *of) {
+  const truth_label_cure *graph = strcmp(group->expect, "launch_bound") ? NULL : graph_of(of);
+  return graph ? graph->share : is_other(group, of) ? of->label.also : of->label.effect;
+}
+
+/* What else than its injection a run is held up by: a cure saves as much as makes a cause, and more than leaving the
+ * injection out. NULL: nothing. */
+static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
+  const bool is_baseline = !strcmp(group->expect, "none");
+  const truth_label_cure *best = best_cure(of, is_baseline ? NULL : group->expect);
+  if (!best || of->least <= 0 || best->share < of->least) return NULL;
+  return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
+}
+
+/* Whether chance decides on which side of the limit the run lies, or which of two causes is the larger. */
 static bool is_borderline(const corpus_group *group, const reading *of) {
-  const truth_label_cure *best = strcmp(group->expect, "none") ? NULL : best_cure(of);
-  return best && best->low < of->least && best->high > of->least;
+  const bool is_baseline = !strcmp(group->expect, "none");
+  const truth_label_cure *best = best_cure(of, is_baseline ? NULL : group->expect);
+  if (!best || (!is_baseline && best->share < of->least)) return false;
+  const double limit = is_baseline ? of->least : injected_effect(group, of);
+  return best->low < limit && best->high > limit;
 }
 
 const char *judge_truth(const corpus_group *group, const reading *of) {
@@ -108,13 +131,13 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
   const corpus_group *group = &self->corpus->groups[cell->group];
   const reading *of = &self->readings[i];
-  const bool is_measured = !isnan(of->label.effect) && !group->by_baselines,
+  const double measured = injected_effect(group, of);
+  const bool is_measured = !isnan(measured) && !group->by_baselines,
              is_known = of->step_ns > 0 && (is_measured || base > 0);
   const double against_runs = is_known ? 1 - base / of->step_ns : 0;
   const truth_label_cure *own = own_cause(group, of);
-  const double measured = is_other(group, of) ? of->label.also : of->label.effect;
-  const double injected = is_measured ? measured : against_runs, at_rest = own ? own->share : 0;
-  const double effect = cell->is_baseline ? at_rest : injected;
+  const double injected = is_measured ? measured : against_runs;
+  const double effect = own ? own->share : cell->is_baseline ? 0 : injected;
   const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, blamed(of)),

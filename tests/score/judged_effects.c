@@ -123,9 +123,43 @@ PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
   cr_assert_str_eq(judge_truth(&baseline, &run), "none");
   run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.08, .low = 0.06, .high = 0.09};
   cr_assert_str_eq(judge_truth(&baseline, &run), "launch_bound");
-  cr_assert_str_eq(judge_truth(&injected, &run), "allocator");
+  run.label.effect = 0.07;
+  cr_assert_str_eq(judge_truth(&injected, &run), "allocator"); /* what else there is may be less */
+  run.label.effect = 0.05;
+  cr_assert_str_eq(judge_truth(&injected, &run), "allocator", "a cure that may remove more than its cause");
+  run.label.cures[1].predicted = true;
+  cr_assert_str_eq(judge_truth(&injected, &run), "launch_bound");
   run.label.cures[1].low = 0.01; /* it may be nothing */
   cr_assert_str_eq(judge_truth(&baseline, &run), "none");
+}
+
+/* Without the operations the device would have less work, too: launching is what a graph of them saves. */
+PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
+  corpus_cell cells[] = {{.group = 0}, {.group = 0}};
+  corpus all = {
+      .groups = {{.expect = "launch_bound"}}, .group_count = 1, .cells = cells, .cell_count = 2, .min_effect = 0.05};
+  reading readings[2];
+  for (int i = 0; i < 2; i++)
+    readings[i] = (reading){.cause = "launch_bound",
+                            .step_ns = 100,
+                            .least = 0.05,
+                            .label = {.effect = 0.14, .also = NAN, .cure_count = 2}};
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.04, 0.03, 0.05};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", true, false, 0.2, 0.1, 0.3};
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.08, 0.07, 0.09};
+  readings[1].label.cures[1] = (truth_label_cure){"host_compute", true, false, 0.09, 0.06, 0.12}; /* or is that more? */
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  judge_two(&self, readings);
+  cr_assert_float_eq(both[0].effect, 0.04, 1e-12);
+  cr_assert(!both[0].counts, "an effect below min_effect");
+  cr_assert_float_eq(both[1].effect, 0.08, 1e-12);
+  cr_assert(!both[1].counts, "two causes of about the same cost");
+  readings[1].label.cures[1].share = 0.07;
+  readings[1].label.cures[1].high = 0.075;
+  judge_two(&self, readings);
+  cr_assert(both[1].counts && both[1].truth == both[1].verdict);
 }
 
 /* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */
