@@ -19,9 +19,10 @@ enum { FILE_BYTES = 256 };
 /* A trial takes so long at most; a shorter rest of the budget tells nothing. */
 #define TRIAL_S 15.0
 #define LEAST_TRIAL_S 1.0
-/* A look before a trial: what is no faster in it gets no trial, so that the budget is enough for all cures. What is
- * kept rests on the trial alone. */
+/* A look before a trial: what is no faster in it gets no trial, and what is surely so much faster needs none, so that
+ * the budget is enough for all cures. */
 #define LOOK_S 3.0
+#define CLEARLY_FASTER 0.95
 
 typedef struct tune_options {
   double budget_s;
@@ -75,7 +76,7 @@ const args_command tune_command = {
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
         "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A measurement of 3 "
-        "seconds comes first: a cure that is not faster in it gets no more time. Then it records "
+        "seconds comes first: a cure that is not faster in it, or surely saves 5 %, gets no more time. Then it records "
         "again, with what is kept, and goes on until no cure is left that should save 1 %. In the end all kept "
         "settings together are measured against the original run, and dropped if that does not say FASTER. Settings "
         "that change the arithmetic, such as train.amp, are never tried.\n\n"
@@ -110,18 +111,23 @@ static bool record(tuner *self, predictions *out, error *err) {
   return predictions_record(self->args, self->path.settings, folder, "tune", out, err);
 }
 
+static bool is_settled(const ab_trial *look) {
+  const resample_ratio *of = &look->of.of;
+  return look->is_measured && (of->ratio >= 1 || (look->verdict == OUTCOME_FASTER && of->high < CLEARLY_FASTER));
+}
+
 static bool try_one(tuner *self, tune_step *step, error *err) {
   char with[TUNE_SETTINGS], phase[TUNE_TEXT + 16];
   (void)tune_path_with(&self->path, step->settings, with);
   const char *const texts[2] = {self->path.settings, with};
   snprintf(phase, sizeof phase, "trying %s", step->settings);
   progress_enter(phase, "step", 0);
-  bool is_hopeless = false;
+  bool settled = false;
   if (for_a_trial(self) >= 2 * LOOK_S) {
     if (!ab_trial_loops(self->args, texts, TUNE_LEAST, LOOK_S, &step->got, err)) return false;
-    is_hopeless = step->got.is_measured && step->got.of.of.ratio >= 1;
+    settled = is_settled(&step->got);
   }
-  if (!is_hopeless && !ab_trial_loops(self->args, texts, TUNE_LEAST, for_a_trial(self), &step->got, err)) return false;
+  if (!settled && !ab_trial_loops(self->args, texts, TUNE_LEAST, for_a_trial(self), &step->got, err)) return false;
   tune_path_add(&self->path, step);
   return true;
 }

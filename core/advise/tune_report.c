@@ -67,9 +67,9 @@ void tune_report_text(const tune_report *self) {
 static json_t *ratio_value(const ab_trial *got) {
   if (!got || !got->is_measured) return json_null();
   const resample_ratio *of = &got->of.of;
-  return json_pack("{s:f, s:f, s:f, s:f, s:s, s:f, s:f}", "ratio", of->ratio, "low", of->low, "high", of->high, "p",
-                   of->p, "verdict", comparison_word(got->verdict), "step_us", 1e-3 * got->step_ns[0], "with_us",
-                   1e-3 * got->step_ns[1]);
+  return json_pack("{s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "ratio", of->ratio, "low", of->low, "high", of->high,
+                   "p", of->p, "verdict", comparison_word(got->verdict), "step_us", 1e-3 * got->step_ns[0], "with_us",
+                   1e-3 * got->step_ns[1], "spent_s", got->spent_s);
 }
 
 static json_t *step_value(const tune_step *step) {
