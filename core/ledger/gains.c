@@ -10,19 +10,27 @@
 
 /* ---- naming ---- */
 
-static double least_gain(const gains_judge *self) {
+static bool is_of_threads(const gains_judge *self) {
   const pd_device_props *device = self->timeline.facts->trace->device;
-  return device && !device->is_cuda ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA;
+  return device && !device->is_cuda;
 }
+
+static double least_gain(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }
 
 /* What the gain of a cause has to be for a name. */
 static double least_gain_of(const gains_judge *self, uint32_t cause) {
-  const pd_device_props *device = self->timeline.facts->trace->device;
   const double least = least_gain(self);
-  const bool tried = cause != VERDICT_launch_bound || (device && !device->is_cuda);
+  const bool tried = cause != VERDICT_launch_bound || is_of_threads(self);
   if (tried || self->out->causes[cause].captured >= least) return least;
   const bool is_short = gains_judge_graph_launch_ns(self) > least / 2 * self->out->step_ns;
   return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
+}
+
+/* What a gain is ranked by: of launching, only what a graph saves counts beside what others save. */
+static double worth(const gains_judge *self, uint32_t cause, double gain) {
+  const gains_cause *of = &self->out->causes[cause];
+  const bool has_graphs = cause == VERDICT_launch_bound && !is_of_threads(self) && of->gain > 0;
+  return has_graphs ? gain * of->captured / of->gain : gain;
 }
 
 /* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */
@@ -30,7 +38,7 @@ static uint32_t largest(const gains_judge *self, const double *gains_of) {
   uint32_t best = VERDICT_none;
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (self->applies[c] && gains_of[c] >= least_gain_of(self, c) &&
-        (best == VERDICT_none || gains_of[c] > gains_of[best]))
+        (best == VERDICT_none || worth(self, c, gains_of[c]) > worth(self, best, gains_of[best])))
       best = c;
   return best;
 }
@@ -171,7 +179,8 @@ static void rank(const gains_judge *self) {
       bool taken = false;
       for (uint32_t i = 0; i < out->ranked; i++) taken |= out->ranking[i] == c;
       if (taken || !is_nameable(self, c)) continue;
-      if (best == VERDICT_none || out->causes[c].gain > out->causes[best].gain) best = c;
+      if (best == VERDICT_none || worth(self, c, out->causes[c].gain) > worth(self, best, out->causes[best].gain))
+        best = c;
     }
     if (best == VERDICT_none) break;
     if (n == 0) {
@@ -218,8 +227,10 @@ static void find_near(const gains_judge *self) {
   if (out->cost_known || out->keep >= 1 || out->cause == VERDICT_none) return;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == out->cause || !is_nameable(self, c)) continue;
-    if (out->causes[out->cause].gain - out->causes[c].gain >= near) continue;
-    if (out->near == VERDICT_COUNT || out->causes[c].gain > out->causes[out->near].gain) out->near = c;
+    if (worth(self, out->cause, out->causes[out->cause].gain) - worth(self, c, out->causes[c].gain) >= near) continue;
+    if (out->near == VERDICT_COUNT ||
+        worth(self, c, out->causes[c].gain) > worth(self, out->near, out->causes[out->near].gain))
+      out->near = c;
   }
 }
 

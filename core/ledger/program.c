@@ -60,7 +60,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
   const bool shrinks = !is_in_graph(of, call);
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = least(out.duration_ns, out.merged_ns);
-  if (out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) {
+  if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) {
     if (shrinks) out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, of->limits.graph_gap_ns);
     out.flags |= REPLAY_SHORT_GAP;
   }

@@ -62,14 +62,14 @@ static bool find_queued(timeline *self) {
     const bool follows = before != INT64_MIN;
     const int64_t gap = follows ? record->start_ns - before : 0;
     record->latency_ns = record->start_ns - called;
-    record->gap_ns = gap > 0 ? gap : 0;
+    record->gap_ns = gap; /* below 0: its launch is programmatic, and it began beside the one before */
     /* A call that went on when the stream was free held it up itself. */
     const bool ahead =
         called + TIMELINE_AHEAD_NS < before && (gap < TIMELINE_DELAY_GAPS * limit || call->end_ns < before);
     const bool queued = follows && (gap <= limit || ahead);
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
     if (queued && gap < TIMELINE_DELAY_GAPS * limit)
-      gaps[gap_count++] = record->gap_ns;
+      gaps[gap_count++] = gap > 0 ? gap : 0;
     else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;
     if (record->end_ns > before) ends[record->stream] = record->end_ns;
