@@ -94,11 +94,11 @@ const args_command tune_command = {
 
 static double left_s(const tuner *self) { return self->until_s - monotonic_s(); }
 
-/* How long a trial may take. A part of the time left is for the last trial, of all that is kept: one alone has been
- * measured already. */
+/* How long a trial may take: a fifth of the budget, so that one that tells nothing leaves time for the others. As much of
+ * the time left is for the last trial, of all that is kept: one alone has been measured already. */
 static double for_a_trial(const tuner *self) {
-  const double last_s = fmin(TRIAL_S, self->options->budget_s / 5);
-  const double time_s = fmin(TRIAL_S, left_s(self) - (self->path.kept ? last_s : 0));
+  const double longest_s = fmin(TRIAL_S, fmax(LOOK_S, self->options->budget_s / 5));
+  const double time_s = fmin(longest_s, left_s(self) - (self->path.kept ? longest_s : 0));
   return self->path.count ? time_s : fmax(time_s, LEAST_TRIAL_S); /* what recording took does not leave it with none */
 }
 

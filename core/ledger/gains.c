@@ -10,35 +10,13 @@
 
 /* ---- naming ---- */
 
-static bool is_of_threads(const gains_judge *self) {
-  const pd_device_props *device = self->timeline.facts->trace->device;
-  return device && !device->is_cuda;
-}
-
-static double least_gain(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }
-
-/* What the gain of a cause has to be for a name. */
-static double least_gain_of(const gains_judge *self, uint32_t cause) {
-  const double least = least_gain(self);
-  const bool tried = cause != VERDICT_launch_bound || is_of_threads(self);
-  if (tried || self->out->causes[cause].captured >= least) return least;
-  const bool is_short = gains_judge_graph_launch_ns(self) > least / 2 * self->out->step_ns;
-  return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
-}
-
-/* What a gain is ranked by: of launching, only what a graph saves counts beside what others save. */
-static double worth(const gains_judge *self, uint32_t cause, double gain) {
-  const gains_cause *of = &self->out->causes[cause];
-  const bool has_graphs = cause == VERDICT_launch_bound && !is_of_threads(self) && of->gain > 0;
-  return has_graphs ? gain * of->captured / of->gain : gain;
-}
-
 /* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */
 static uint32_t largest(const gains_judge *self, const double *gains_of) {
   uint32_t best = VERDICT_none;
   for (uint32_t c = 0; c < VERDICT_none; c++)
-    if (self->applies[c] && gains_of[c] >= least_gain_of(self, c) &&
-        (best == VERDICT_none || worth(self, c, gains_of[c]) > worth(self, best, gains_of[best])))
+    if (self->applies[c] && gains_of[c] >= gains_judge_least_of(self, c) &&
+        (best == VERDICT_none ||
+         gains_judge_worth(self, c, gains_of[c]) > gains_judge_worth(self, best, gains_of[best])))
       best = c;
   return best;
 }
@@ -101,7 +79,8 @@ static bool resample(const gains_judge *self) {
       drawn[c * draws + d] = one[c] =
           self->applies[c] ? gains_judge_gain(c == VERDICT_input_bound ? bursts : sums, c) : 0;
     self->out->named[largest(self, one)]++;
-    waiting += self->applies[VERDICT_input_bound] && gains_judge_gain(sums, VERDICT_input_bound) >= least_gain(self);
+    waiting +=
+        self->applies[VERDICT_input_bound] && gains_judge_gain(sums, VERDICT_input_bound) >= gains_judge_least(self);
   }
   self->out->draws = draws;
   self->out->input_in_few = (double)waiting < GAINS_CERTAIN * (double)draws;
@@ -112,7 +91,7 @@ static bool resample(const gains_judge *self) {
 
 static bool is_nameable(const gains_judge *self, uint32_t cause) {
   const gains_cause *of = &self->out->causes[cause];
-  return of->applies && of->gain >= least_gain_of(self, cause) && of->low > least_gain(self) / 2;
+  return of->applies && of->gain >= gains_judge_least_of(self, cause) && of->low > gains_judge_least(self) / 2;
 }
 
 /* Without the cause, alone or with another one. */
@@ -179,7 +158,8 @@ static void rank(const gains_judge *self) {
       bool taken = false;
       for (uint32_t i = 0; i < out->ranked; i++) taken |= out->ranking[i] == c;
       if (taken || !is_nameable(self, c)) continue;
-      if (best == VERDICT_none || worth(self, c, out->causes[c].gain) > worth(self, best, out->causes[best].gain))
+      if (best == VERDICT_none ||
+          gains_judge_worth(self, c, out->causes[c].gain) > gains_judge_worth(self, best, out->causes[best].gain))
         best = c;
     }
     if (best == VERDICT_none) break;
@@ -227,9 +207,12 @@ static void find_near(const gains_judge *self) {
   if (out->cost_known || out->keep >= 1 || out->cause == VERDICT_none) return;
   for (uint32_t c = 0; c < VERDICT_none; c++) {
     if (c == out->cause || !is_nameable(self, c)) continue;
-    if (worth(self, out->cause, out->causes[out->cause].gain) - worth(self, c, out->causes[c].gain) >= near) continue;
-    if (out->near == VERDICT_COUNT ||
-        worth(self, c, out->causes[c].gain) > worth(self, out->near, out->causes[out->near].gain))
+    if (gains_judge_worth(self, out->cause, out->causes[out->cause].gain) -
+            gains_judge_worth(self, c, out->causes[c].gain) >=
+        near)
+      continue;
+    if (out->near == VERDICT_COUNT || gains_judge_worth(self, c, out->causes[c].gain) >
+                                          gains_judge_worth(self, out->near, out->causes[out->near].gain))
       out->near = c;
   }
 }
@@ -256,7 +239,7 @@ static void find_beside(const gains_judge *self) {
     const double ns = (double)self->timeline.beside_ns[__builtin_ctz(of[i].owner)] / self->timeline.step_count;
     const double moved = keep * ns / means[GAINS_RUN_NOW];
     const double with = gains_judge_gain(means, of[i].cause) + moved;
-    if (with < least_gain(self) || with < gains_judge_gain(means, VERDICT_launch_bound) - moved) continue;
+    if (with < gains_judge_least(self) || with < gains_judge_gain(means, VERDICT_launch_bound) - moved) continue;
     if (ns <= out->beside_ns) continue;
     out->beside = of[i].cause;
     out->beside_ns = ns;
@@ -271,7 +254,7 @@ static void vary_passes(const gains_judge *self) {
   if (!of->applies) return;
   const replay_variant longest = {.one_pass = true, .longest = true, .keep = self->out->keep};
   of->low = fmin(of->low, 1 - gains_judge_mean(self, &longest) / self->out->step_ns);
-  self->out->passes_unsure = self->out->cause == VERDICT_small_batch && of->low < least_gain(self);
+  self->out->passes_unsure = self->out->cause == VERDICT_small_batch && of->low < gains_judge_least(self);
 }
 
 /* Where the streams' chains are long their removal is what the section costs; else their waits'. */

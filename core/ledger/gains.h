@@ -14,7 +14,7 @@
  *   where that is unknown: that many neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992).
  *   Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall. Where what
  *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
- * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
+ * - A cause is named if its gain is the largest, of launching what a graph saves, at least GAINS_LEAST_*, and the resamples' interval excludes half of
  *   that. Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H

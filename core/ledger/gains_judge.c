@@ -67,15 +67,17 @@ static replay_variant rest_of(const gains_judge *self, double keep) {
   return (replay_variant){.without = NOT_IN_GRAPHS, .one_pass = gains_judge_is_several(self), .keep = keep};
 }
 
-double gains_judge_graph_launch_ns(const gains_judge *self) {
+/* What a graph takes longer to start than its first kernel, where steps wait for the device: those begin with an idle
+ * one, however few launches they have. Else 0. */
+static double graph_launch_ns(const gains_judge *self) {
   const pd_trace *trace = self->timeline.facts->trace;
   return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
 }
 
 static void add_graph_launch(const gains_judge *self, uint32_t run, double *means) {
   if (!self->applies[VERDICT_launch_bound]) return;
-  means[run] += gains_judge_graph_launch_ns(self);
-  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += gains_judge_graph_launch_ns(self);
+  means[run] += graph_launch_ns(self);
+  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += graph_launch_ns(self);
 }
 
 static replay_variant variant_of(const gains_judge *self, uint32_t run, double keep) {
@@ -124,8 +126,31 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
   gains_judge_remove(self, VERDICT_launch_bound, &behind);
   const double gain =
       fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) -
-      gains_judge_graph_launch_ns(self);
+      graph_launch_ns(self);
   return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
+}
+
+/* ---- what is worth a name ---- */
+
+static bool is_of_threads(const gains_judge *self) {
+  const pd_device_props *device = self->timeline.facts->trace->device;
+  return device && !device->is_cuda;
+}
+
+double gains_judge_least(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }
+
+double gains_judge_least_of(const gains_judge *self, uint32_t cause) {
+  const double least = gains_judge_least(self);
+  const bool tried = cause != VERDICT_launch_bound || is_of_threads(self);
+  if (tried || self->out->causes[cause].captured >= least) return least;
+  const bool is_short = graph_launch_ns(self) > least / 2 * self->out->step_ns;
+  return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
+}
+
+double gains_judge_worth(const gains_judge *self, uint32_t cause, double gain) {
+  const gains_cause *of = &self->out->causes[cause];
+  const bool has_graphs = cause == VERDICT_launch_bound && !is_of_threads(self) && of->gain > 0;
+  return has_graphs ? gain * of->captured / of->gain : gain;
 }
 
 /* ---- what recording adds ---- */

@@ -35,13 +35,15 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
-/* What a graph takes longer to start than its first kernel, where steps wait for the device: those begin with an idle
- * one, however few launches they have. Else 0. */
-double gains_judge_graph_launch_ns(const gains_judge *self);
-
 /* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`
  * are those of the keep in `out`. */
 double gains_judge_captured(const gains_judge *self, const double *means);
+
+/* What a gain has to be for a name: of any cause, and of this one. */
+double gains_judge_least(const gains_judge *self);
+double gains_judge_least_of(const gains_judge *self, uint32_t cause);
+/* What a gain is ranked by: of launching, only what a graph saves counts beside what others save. */
+double gains_judge_worth(const gains_judge *self, uint32_t cause, double gain);
 
 /* How much of the launching is the program's own: what recording adds goes to `out`, where the run itself says it. */
 bool gains_judge_keep(const gains_judge *self, double recorded_ns, double *keep);

@@ -20,7 +20,7 @@
  * takes 3.2 % less as a graph on an H200 (interleaved blocks); without any gap between its kernels it would take 6.0 %
  * less. Where CUPTI records, 601 small kernels a step stand 3.4 us apart, and 0.42 us as a graph. */
 static const timeline_limits of_gpu = {
-    .gap_ns = 4000, .latency_ns = 20000, .quiet_ns = 250000, .fixed_ns = 3500, .graph_gap_ns = 400, .once_ns = 5000};
+    .gap_ns = 4000, .latency_ns = 20000, .quiet_ns = 250000, .fixed_ns = 3500, .graph_gap_ns = 650, .once_ns = 5000};
 static const timeline_limits of_threads = {
     .gap_ns = 50000, .latency_ns = 100000, .quiet_ns = 250000, .fixed_ns = 20000, .graph_gap_ns = 0, .once_ns = 20000};
 

@@ -58,7 +58,7 @@ enum { TIMELINE_BY_LAUNCH, TIMELINE_BY_STREAM, TIMELINE_BY_EDGE };
 typedef struct timeline_record {
   int64_t start_ns, end_ns;
   int64_t latency_ns; /* from its call's start */
-  int64_t gap_ns;     /* from the end of those before on its stream; below 0: it began before that */
+  int64_t gap_ns;     /* from the end of those before on its stream; below 0: it may begin beside them */
   int64_t edge_ns;    /* from the end of the last record of other streams that it waited for */
   uint32_t source;    /* activity of the trace */
   uint32_t call, stream;

@@ -46,23 +46,37 @@ static bool begins_behind(const timeline *self) {
   return self->records[0].latency_ns >= late || (behind >= late && behind >= steps_ns / self->step_count / STEP_PART);
 }
 
+typedef struct stream_end {
+  int64_t ns;
+  uint32_t call; /* of the record that ends then */
+} stream_end;
+
+/* From compute capability 9.0 on, a kernel that is launched with attributes may begin before the one in front of it
+ * ends: programmatic dependent launch, CUDA C++ Programming Guide. Kernels of one graph may run side by side. */
+static bool may_begin_beside(const timeline *self, const timeline_record *record, const stream_end *before) {
+  if (record->call == before->call) return true;
+  const char *name = facts_text(self->facts, facts_call(self->facts, self->calls[record->call].source)->name);
+  return record->kind == PD_ACTIVITY_KERNEL && strstr(name, "LaunchKernelEx");
+}
+
 static bool find_queued(timeline *self) {
   const uint64_t streams = self->facts->trace->streams.count;
   const int64_t limit = self->limits.gap_ns;
-  int64_t *ends = malloc((streams + 1) * sizeof *ends);
+  stream_end *ends = malloc((streams + 1) * sizeof *ends);
   int64_t *gaps = malloc((self->record_count + 1) * sizeof *gaps),
           *latencies = malloc((self->record_count + 1) * sizeof *latencies);
   uint64_t gap_count = 0, latency_count = 0;
   const bool ok = ends && gaps && latencies;
-  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = INT64_MIN;
+  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = (stream_end){INT64_MIN, REPLAY_NONE};
   for (uint32_t i = 0; ok && i < self->record_count; i++) {
     timeline_record *record = &self->records[i];
     const timeline_call *call = &self->calls[record->call];
-    const int64_t before = ends[record->stream], called = call->start_ns;
+    stream_end *end = &ends[record->stream];
+    const int64_t before = end->ns, called = call->start_ns;
     const bool follows = before != INT64_MIN;
     const int64_t gap = follows ? record->start_ns - before : 0;
     record->latency_ns = record->start_ns - called;
-    record->gap_ns = gap; /* below 0: its launch is programmatic, and it began beside the one before */
+    record->gap_ns = gap > 0 || may_begin_beside(self, record, end) ? gap : 0;
     /* A call that went on when the stream was free held it up itself. */
     const bool ahead =
         called + TIMELINE_AHEAD_NS < before && (gap < TIMELINE_DELAY_GAPS * limit || call->end_ns < before);
@@ -72,7 +86,7 @@ static bool find_queued(timeline *self) {
       gaps[gap_count++] = gap > 0 ? gap : 0;
     else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;
-    if (record->end_ns > before) ends[record->stream] = record->end_ns;
+    if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call};
   }
   if (ok) {
     self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);

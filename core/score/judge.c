@@ -52,36 +52,33 @@ static bool is_other(const corpus_group *group, const reading *of) {
   return is_mixed(group, of) && of->label.also > of->label.effect;
 }
 
-/* The cure that saves most of a run, but for those of `but`; of a run with an injection, of those that remove nothing
- * beside their cause. NULL: none was run. */
-static const truth_label_cure *best_cure(const reading *of, const char *but) {
+/* The cure that saves most of a run, of those that remove nothing beside their cause: for `cause`, or for all others.
+ * NULL: none was run. */
+static const truth_label_cure *best_cure(const reading *of, const char *cause, bool others) {
   const truth_label_cure *best = NULL;
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
-    if (but && (!at->predicted || strcmp(at->cause, but) == 0)) continue;
-    if (!best || at->share > best->share) best = at;
+    const bool is_of = strcmp(at->cause, cause) == 0;
+    if (at->predicted && is_of != others && (!best || at->share > best->share)) best = at;
   }
   return best;
 }
 
-static const truth_label_cure *graph_of(const reading *of) {
-  for (uint32_t i = 0; i < of->label.cure_count; i++)
-    if (of->label.cures[i].is_graph && !strcmp(of->label.cures[i].cause, "launch_bound")) return &of->label.cures[i];
-  return NULL;
-}
-
-/* What the cause of an injection costs, as the run measured it; NaN: it did not. Leaving small operations out saves
- * what the device works on them, too: launching is what the same operations save as a graph. */
+/* What the cause of an injection costs, as the run measured it: what its cure saves, else what the step takes less
+ * without the injection. NaN: it measured neither. Without small operations the device has less work, too, so that only
+ * a graph says what launching costs: a run that is one already has no such cost. */
 static double injected_effect(const corpus_group *group, const reading *of) {
-  const truth_label_cure *graph = strcmp(group->expect, "launch_bound") ? NULL : graph_of(of);
-  return graph ? graph->share : is_other(group, of) ? of->label.also : of->label.effect;
+  const truth_label_cure *best = best_cure(of, group->expect, false);
+  if (is_mixed(group, of)) return fmax(of->label.effect, of->label.also);
+  if (best) return best->share;
+  return of->label.cure_count && !strcmp(group->expect, "launch_bound") ? 0 : of->label.effect;
 }
 
 /* What else than its injection a run is held up by: a cure saves as much as makes a cause, and more than leaving the
  * injection out. NULL: nothing. */
 static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
-  const truth_label_cure *best = best_cure(of, is_baseline ? NULL : group->expect);
+  const truth_label_cure *best = best_cure(of, group->expect, true);
   if (!best || of->least <= 0 || best->share < of->least) return NULL;
   return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
 }
@@ -89,7 +86,7 @@ static const truth_label_cure *own_cause(const corpus_group *group, const readin
 /* Whether chance decides on which side of the limit the run lies, or which of two causes is the larger. */
 static bool is_borderline(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
-  const truth_label_cure *best = best_cure(of, is_baseline ? NULL : group->expect);
+  const truth_label_cure *best = best_cure(of, group->expect, true);
   if (!best || (!is_baseline && best->share < of->least)) return false;
   const double limit = is_baseline ? of->least : injected_effect(group, of);
   return best->low < limit && best->high > limit;

@@ -103,8 +103,8 @@ const pd_table *gains_table(const table_work *work) {
   TABLE_COLUMNS(&table, M_removed, M_removed_cause, M_gain, M_gain_low, M_gain_high, M_gain_step, M_gain_idle,
                 M_gain_captured, M_gain_then, M_gain_more);
   for (uint32_t n = 0; of->is_judged && n < VERDICT_none; n++) {
-    uint32_t best = VERDICT_none;
-    for (uint32_t c = 0; c < VERDICT_none; c++)
+    uint32_t best = n < of->ranked ? of->ranking[n] : VERDICT_none;
+    for (uint32_t c = 0; n >= of->ranked && c < VERDICT_none; c++)
       if (!done[c] && of->causes[c].applies && (best == VERDICT_none || of->causes[c].gain > of->causes[best].gain))
         best = c;
     if (best == VERDICT_none) break;

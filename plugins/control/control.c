@@ -6,4 +6,5 @@ static const pd_preset presets[] = {
     {"data.cpu_work", "200"}, {"data.io_sleep_ms", "0"}, {"data.resident", "device"}, {NULL, NULL}};
 
 PD_SCENARIO_PLAIN("control", "1.0", "nothing injected: data resident on the device, the baseline", .bottleneck = "none",
-                  .presets = presets, .init = pd_kit_init, .step = pd_kit_step, .teardown = pd_kit_teardown)
+                  .presets = presets, .init = pd_kit_init, .step = pd_kit_step, .teardown = pd_kit_teardown,
+                  .whole_step = 1)

@@ -40,4 +40,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("tiny_ops", "1.0", "many tiny kernels: launching them is the bottleneck", options, rows,
             .bottleneck = "launch_bound", .presets = presets, .init = init, .step = step, .teardown = pd_kit_teardown,
-            .dial = "rounds")
+            .dial = "rounds", .whole_step = 1)

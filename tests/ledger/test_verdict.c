@@ -56,6 +56,34 @@ static void launching_steps(analysis_rig *rig, int64_t unprofiled_ns) {
   rig->trace->unprofiled_step_ns = unprofiled_ns;
 }
 
+/* Kernels of 3.4 us, launched each 5 us, behind a silence of the host: fewer and larger ones would save the most, but a
+ * graph, which keeps them, saves less than the silence. */
+PD_TEST(verdict, launching_is_ranked_by_what_a_graph_saves) {
+  enum { LAUNCHES = 200, SILENCE = 700000, EACH = 5000, STEP = SILENCE + LAUNCHES * EACH };
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 8; s++) {
+    const int64_t at = (int64_t)s * STEP;
+    fake_step(rig.fake, s, at, at + STEP);
+    for (uint64_t i = 0; i < LAUNCHES; i++) {
+      const int64_t from = at + SILENCE + (int64_t)i * EACH;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + EACH, s * LAUNCHES + i + 1);
+      fake_kernel(rig.fake, "k", stream, from + 1000, from + 4400, s * LAUNCHES + i + 1);
+    }
+  }
+  rig_finish(&rig);
+  rig.trace->unprofiled_step_ns = STEP;
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "host_compute");
+  const pd_table *gains = rig_table(&rig, "gains");
+  cr_assert_str_eq(rig_text(gains, rig_row_at(gains, 0), "removed_cause"), "host_compute");
+  cr_assert_str_eq(rig_text(gains, rig_row_at(gains, 1), "removed_cause"), "launch_bound");
+  cr_assert_gt(rig_double(gains, rig_row_at(gains, 1), "gain"), rig_double(gains, rig_row_at(gains, 0), "gain"));
+  rig_end(&rig);
+}
+
 PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   analysis_rig rig;
   launching_steps(&rig, 80000);

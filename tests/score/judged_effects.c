@@ -118,16 +118,16 @@ PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
   const corpus_group baseline = {.expect = "none"}, injected = {.expect = "allocator"};
   reading run = {
       .cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 2}};
-  run.label.cures[0] = (truth_label_cure){.cause = "pinned_copy", .share = -0.02, .low = -0.03, .high = 0};
-  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.03, .low = 0.02, .high = 0.04};
+  run.label.cures[0] = (truth_label_cure){"pinned_copy", true, false, -0.02, -0.03, 0};
+  run.label.cures[1] = (truth_label_cure){"launch_bound", true, true, 0.03, 0.02, 0.04};
   cr_assert_str_eq(judge_truth(&baseline, &run), "none");
-  run.label.cures[1] = (truth_label_cure){.cause = "launch_bound", .share = 0.08, .low = 0.06, .high = 0.09};
+  run.label.cures[1] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.06, 0.09};
+  cr_assert_str_eq(judge_truth(&baseline, &run), "none", "a cure that may remove more than its cause");
+  run.label.cures[1].predicted = true;
   cr_assert_str_eq(judge_truth(&baseline, &run), "launch_bound");
   run.label.effect = 0.07;
   cr_assert_str_eq(judge_truth(&injected, &run), "allocator"); /* what else there is may be less */
   run.label.effect = 0.05;
-  cr_assert_str_eq(judge_truth(&injected, &run), "allocator", "a cure that may remove more than its cause");
-  run.label.cures[1].predicted = true;
   cr_assert_str_eq(judge_truth(&injected, &run), "launch_bound");
   run.label.cures[1].low = 0.01; /* it may be nothing */
   cr_assert_str_eq(judge_truth(&baseline, &run), "none");
@@ -145,7 +145,7 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
                             .least = 0.05,
                             .label = {.effect = 0.14, .also = NAN, .cure_count = 2}};
   readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.04, 0.03, 0.05};
-  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", true, false, 0.2, 0.1, 0.3};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.2, 0.1, 0.3}; /* other kernels */
   readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.08, 0.07, 0.09};
   readings[1].label.cures[1] = (truth_label_cure){"host_compute", true, false, 0.09, 0.06, 0.12}; /* or is that more? */
   fix_trial fixes[2] = {{0}};
@@ -160,6 +160,10 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
   readings[1].label.cures[1].high = 0.075;
   judge_two(&self, readings);
   cr_assert(both[1].counts && both[1].truth == both[1].verdict);
+  readings[0].label.cures[0].predicted = false; /* a graph already: none of its cures was run */
+  judge_two(&self, readings);
+  cr_assert_float_eq(both[0].effect, 0, 1e-12);
+  cr_assert(!both[0].counts);
 }
 
 /* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */

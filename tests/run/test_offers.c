@@ -1,0 +1,43 @@
+/* What a verdict may suggest for a run. */
+#include "pd_test.h"
+
+#include "run/offers.h"
+
+static pd_status begin(pd_device *device, pd_stream *stream) {
+  (void)device, (void)stream;
+  return PD_OK;
+}
+
+static pd_status end(pd_device *device, pd_stream *stream, pd_graph **out) {
+  (void)device, (void)stream, (void)out;
+  return PD_OK;
+}
+
+static pd_status launch(pd_device *device, pd_stream *stream, pd_graph *graph) {
+  (void)device, (void)stream, (void)graph;
+  return PD_OK;
+}
+
+static void destroy(pd_device *device, pd_graph *graph) { (void)device, (void)graph; }
+
+/* A scenario that calls the parts of the step, as one of before the field does, is trained without a graph. */
+PD_TEST(offers, a_graph_is_for_scenarios_that_train_whole_steps) {
+  const pd_tensor_ops tensor = {.size = sizeof tensor};
+  const pd_stream_ops streams = {.size = sizeof streams,
+                                 .capture_begin = begin,
+                                 .capture_end = end,
+                                 .graph_launch = launch,
+                                 .graph_destroy = destroy};
+  const pd_device_ops ops = {.size = sizeof ops, .tensor = &tensor, .stream = &streams};
+  const pd_device_access device = {.size = sizeof device, .ops = &ops};
+  pd_scenario_ops scenario = {.size = sizeof scenario, .whole_step = 1};
+  const pd_plugin table = {.size = sizeof table, .ops = {.scenario = &scenario}};
+  const plugin loaded = {.table = &table};
+  config settings = {.scenario = {.plugin = &loaded}};
+  cr_assert(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
+  scenario.whole_step = 0;
+  cr_assert_not(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
+  scenario.whole_step = 1;
+  scenario.size = (uint32_t)offsetof(pd_scenario_ops, whole_step);
+  cr_assert_not(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
+}
