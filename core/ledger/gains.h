@@ -9,6 +9,8 @@
  *   is credited with what it costs once those are gone, and with one pass where a step has several. It is never
  *   credited with more than it saves alone: launching that lies beside a busy device costs nothing. Kernels that are
  *   too short for any work go with their launches: fewer and larger kernels do their work. A graph keeps them.
+ * - A wait in which a worker of the loader ends a batch ends no sooner in any replay but that without it: workers do not
+ *   hurry because the loop does.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers, GAINS_WORKERS
  *   where that is unknown: that many neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992).

@@ -46,4 +46,4 @@ static pd_status step(void *state, const pd_step *at) {
 
 PD_SCENARIO("new_scenario", "1.0", "the host works in each step while the device waits", options, rows,
             .bottleneck = "host_compute", .presets = presets, .init = pd_kit_init, .step = step,
-            .teardown = pd_kit_teardown, .cures = cures)
+            .teardown = pd_kit_teardown, .cures = cures, .whole_step = 1)
