@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Percent of the kernels of either of two bursts that have to be among the other's, for them to launch the same. */
-enum { ALIKE = 60 };
+/* Percent of the kernels of the smaller and of the larger of two bursts that have to be among the other's, for them to
+ * launch the same. The first pass adds nothing to gradients, and the last one may have fewer samples, so that a library
+ * chooses other kernels: 50 % of the larger one's were the same in a step of three passes. */
+enum { ALIKE_SMALLER = 60, ALIKE_LARGER = 45 };
 
 typedef struct burst {
   uint32_t first, last; /* records, kernels at either end */
@@ -89,8 +91,10 @@ static bool is_alike(const passes_build *self, const burst *one, const burst *la
     both += *name < theirs[name - mine] ? *name : theirs[name - mine];
     *name = 0;
   }
-  return (uint64_t)both * 100 >= (uint64_t)ALIKE * largest->kernels &&
-         (uint64_t)both * 100 >= (uint64_t)ALIKE * one->kernels;
+  const uint32_t smaller = one->kernels < largest->kernels ? one->kernels : largest->kernels;
+  const uint32_t larger = one->kernels + largest->kernels - smaller;
+  return (uint64_t)both * 100 >= (uint64_t)ALIKE_SMALLER * smaller &&
+         (uint64_t)both * 100 >= (uint64_t)ALIKE_LARGER * larger;
 }
 
 static bool has_optimizer(const passes_build *self, uint32_t from, uint32_t to) {

@@ -123,6 +123,12 @@ static bool is_slower(const reading *of, const fix_trial *fix) {
   return fix->settings && of->step_ns > 0 && fix->step_ns > SLOWER * of->step_ns;
 }
 
+/* What the verdict says that its cause saves: of launching, where a graph measured that, what a graph is to save. */
+static double share_of(const reading *of, const truth_label_cure *measured) {
+  const bool by_graph = measured && measured->is_graph && !strcmp(of->cause, measured->cause);
+  return by_graph ? of->captured : of->share;
+}
+
 /* Small effects do not count; a run that failed counts as wrong whatever its effect. */
 static void judge_cell(score *self, uint32_t i, double base) {
   const corpus_cell *cell = &self->corpus->cells[i];
@@ -142,7 +148,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .off_path = is_small && group->off_path,
                              .held_out = cell->held_out,
                              .effect = effect,
-                             .share = of->share,
+                             .share = share_of(of, own ? own : best_cure(of, group->expect, false)),
                              .repeatable = of->repeatable,
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,

@@ -265,8 +265,8 @@ PD_TEST(gains, the_first_step_is_left_out_where_work_of_before_held_it_up) {
 /* ---- passes ---- */
 
 /* A second thread launches bursts of the same kernels: in turns with the loop's thread, which may run an optimizer
- * behind each, or while that launches. */
-typedef enum bursts { IN_TURNS, WITH_OPTIMIZERS, AT_ONCE } bursts;
+ * behind each, or while that launches. In turns, all but the first may add to gradients, too. */
+typedef enum bursts { IN_TURNS, WITH_OPTIMIZERS, AT_ONCE, ADDING, ADDING_MORE } bursts;
 
 static void begin_bursts(gains_rig *self, bursts how) {
   const bool at_once = how == AT_ONCE;
@@ -283,6 +283,12 @@ static void begin_bursts(gains_rig *self, bursts how) {
                 ++self->correlation);
       fake_kernel(self->fake, is_second ? "backward" : main_kernel, self->main, at + 5000, at + 9000,
                   self->correlation);
+      const int64_t adds = how < ADDING || !is_second || i < 6 ? 0 : how == ADDING ? 1 : 2;
+      for (int64_t k = 1; k <= adds; k++) {
+        fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + k * 2000, at + k * 2000 + 500,
+                  ++self->correlation);
+        fake_kernel(self->fake, "add", self->main, at + 9000 + k * 100, at + 9050 + k * 100, self->correlation);
+      }
       if (!at_once) continue;
       fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", other, at + 1000, at + 5000, ++self->correlation);
       fake_kernel(self->fake, "backward", self->side, at + 6000, at + 9500, self->correlation);
@@ -321,6 +327,12 @@ PD_TEST(gains, what_lies_between_two_passes_leads_to_the_later_one) {
 PD_TEST(gains, a_thread_that_launches_beside_the_loops_own_makes_no_passes) {
   cr_assert_eq(passes_of(IN_TURNS), 3);
   cr_assert_eq(passes_of(AT_ONCE), 1);
+}
+
+/* 3 of 6 kernels are those of the first pass; 3 of 9 are too few. */
+PD_TEST(gains, the_first_pass_adds_nothing_to_gradients) {
+  cr_assert_eq(passes_of(ADDING), 3);
+  cr_assert_eq(passes_of(ADDING_MORE), 2);
 }
 
 PD_TEST(gains, an_optimizer_behind_each_burst_makes_no_passes) { cr_assert_eq(passes_of(WITH_OPTIMIZERS), 1); }

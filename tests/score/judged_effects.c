@@ -143,6 +143,8 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
     readings[i] = (reading){.cause = "launch_bound",
                             .step_ns = 100,
                             .least = 0.05,
+                            .share = 0.2,
+                            .captured = 0.09,
                             .label = {.effect = 0.14, .also = NAN, .cure_count = 2}};
   readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.04, 0.03, 0.05};
   readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.2, 0.1, 0.3}; /* other kernels */
@@ -156,6 +158,7 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
   cr_assert(!both[0].counts, "an effect below min_effect");
   cr_assert_float_eq(both[1].effect, 0.08, 1e-12);
   cr_assert(!both[1].counts, "two causes of about the same cost");
+  cr_assert_float_eq(both[1].share, 0.09, 1e-12, "a graph's effect is held against what a graph is to save");
   readings[1].label.cures[1].share = 0.07;
   readings[1].label.cures[1].high = 0.075;
   judge_two(&self, readings);
