@@ -1,11 +1,6 @@
 /* See offers.h. */
 #include "offers.h"
 
-static bool has_whole_step(const config *settings) {
-  const pd_scenario_ops *ops = settings->scenario.plugin->table->ops.scenario;
-  return PD_HAS(pd_scenario_ops, ops, whole_step) && ops->whole_step;
-}
-
 pd_offers offers_of(const pd_device_access *device, const config *settings) {
   const data_config *data = &settings->data;
   const train_offers train = train_offers_of(device, &settings->train);
@@ -14,7 +9,7 @@ pd_offers offers_of(const pd_device_access *device, const config *settings) {
   pd_offers out = PD_OFFER_KNOWN;
   if (train.amp) out |= PD_OFFER_AMP;
   if (train.channels_last) out |= PD_OFFER_CHANNELS_LAST;
-  if (train.cuda_graph && has_whole_step(settings)) out |= PD_OFFER_CUDA_GRAPH;
+  if (train.cuda_graph && settings->scenario.plugin->table->ops.scenario->whole_step) out |= PD_OFFER_CUDA_GRAPH;
   if (train.fused) out |= PD_OFFER_FUSED;
   if (!on_device && !data->pin_memory) out |= PD_OFFER_PIN_MEMORY;
   if (!on_device && made_ahead && !data->prefetch_to_device) out |= PD_OFFER_PREFETCH;

@@ -4,6 +4,6 @@
 
 static const pd_preset presets[] = {{"data.cpu_work", "4000"}, {"data.io_sleep_ms", "2"}, {NULL, NULL}};
 
-PD_SCENARIO_PLAIN("dataloader", "1.0", "a slow data loader starves the device", .bottleneck = "input_bound",
-                  .presets = presets, .init = pd_kit_init, .step = pd_kit_step, .teardown = pd_kit_teardown,
-                  .whole_step = 1)
+PD_SCENARIO_PLAIN("dataloader", "1.0", "a slow data loader starves the device", .whole_step = 1,
+                  .bottleneck = "input_bound", .presets = presets, .init = pd_kit_init, .step = pd_kit_step,
+                  .teardown = pd_kit_teardown)

@@ -132,5 +132,5 @@ static pd_status step(void *state_, const pd_step *at) {
 }
 
 PD_SCENARIO("pageable_copy", "1.0", "copies from pageable memory hold up host and device", options, rows,
-            .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures, .dial = "inject_us", .whole_step = 1)
+            .whole_step = 1, .bottleneck = "pageable_copy", .presets = presets, .init = init, .step = step,
+            .teardown = teardown, .cures = cures, .dial = "inject_us")

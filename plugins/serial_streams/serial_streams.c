@@ -167,5 +167,5 @@ static pd_status step(void *state_, const pd_step *at) {
 }
 
 PD_SCENARIO("serial_streams", "1.0", "work that could overlap on streams waits for one another", options, rows,
-            .bottleneck = "serial_streams", .presets = presets, .init = init, .step = step, .teardown = teardown,
-            .cures = cures, .dial = "inject_us", .whole_step = 1)
+            .whole_step = 1, .bottleneck = "serial_streams", .presets = presets, .init = init, .step = step,
+            .teardown = teardown, .cures = cures, .dial = "inject_us")

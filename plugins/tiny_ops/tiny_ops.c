@@ -38,6 +38,6 @@ static pd_status step(void *state, const pd_step *at) {
   return status;
 }
 
-PD_SCENARIO("tiny_ops", "1.0", "many tiny kernels: launching them is the bottleneck", options, rows,
+PD_SCENARIO("tiny_ops", "1.0", "many tiny kernels: launching them is the bottleneck", options, rows, .whole_step = 1,
             .bottleneck = "launch_bound", .presets = presets, .init = init, .step = step, .teardown = pd_kit_teardown,
-            .dial = "rounds", .whole_step = 1)
+            .dial = "rounds")

@@ -44,6 +44,6 @@ static pd_status step(void *state, const pd_step *at) {
   return status;
 }
 
-PD_SCENARIO("new_scenario", "1.0", "the host works in each step while the device waits", options, rows,
+PD_SCENARIO("new_scenario", "1.0", "the host works in each step while the device waits", options, rows, .whole_step = 1,
             .bottleneck = "host_compute", .presets = presets, .init = pd_kit_init, .step = step,
-            .teardown = pd_kit_teardown, .cures = cures, .whole_step = 1)
+            .teardown = pd_kit_teardown, .cures = cures)

@@ -73,7 +73,9 @@ enum {
 
 typedef struct pd_scenario_ops {
   uint32_t size;
-  uint32_t reserved PD_OR_ZERO;
+  /* 1: step() trains with pd_train's step(), which a CUDA graph can hold; 0: with its parts, or not at all. Without it
+   * a graph is never suggested as a cure. */
+  uint32_t whole_step PD_OR_ZERO;
   const char *bottleneck; /* the truth it injects, as the verdict spells it: "input_bound"; "none" for a baseline */
   const pd_preset *presets PD_OR_ZERO; /* ends with a NULL key; NULL: none */
 
@@ -94,9 +96,6 @@ typedef struct pd_scenario_ops {
    * host looks for the value of it that takes the time that those ask for. NULL: none. */
   const char *dial PD_OR_ZERO;
   double dial_none PD_OR_ZERO; /* its value at which nothing is injected */
-  /* 1: step() trains with pd_train's step(), which a CUDA graph can hold; 0: with its parts, or not at all. Without it
-   * a graph is never suggested as a cure. */
-  uint32_t whole_step PD_OR_ZERO;
 } pd_scenario_ops;
 
 /* Defines the entry point. `rows` is an array of PD_OPTION over struct `T`; the rest fills pd_scenario_ops. */

@@ -38,14 +38,14 @@ class Tune(Case):
             self.assertIn(f"\n{line}\n", shown)
 
     def test_what_is_clearly_faster_takes_no_long_trial(self):
-        """So that the budget is left for the other cures: a trial may take a fifth of it."""
-        budget = 40
-        code, out, err = self.run_pdhost("tune", *HOST[:-1], f"{budget}s", "--format", "json", watch=False)
-        self.assertEqual(code, 0, err)
-        first = json.loads(out)["steps"][0]
-        if not (first["kept"] and first["measured"]["high"] < 0.95):
-            self.skip("the rounds disagree: the machine is too busy")
-        self.assertLess(first["measured"]["spent_s"], 3.5)
+        """So that the budget is left for the other cures: a trial may take a fifth of it. On a busy machine a look may tell nothing."""
+        for attempt in range(3):
+            code, out, err = self.run_pdhost("tune", *HOST[:-1], "40s", "--output", f"{attempt}.ini", "--format", "json", watch=False)
+            self.assertEqual(code, 0, err)
+            first = json.loads(out)["steps"][0]
+            if first["kept"] and first["measured"]["spent_s"] < 3.5:
+                return
+        self.fail(first)
 
     def test_a_file_is_never_written_over(self):
         with open(self.path("mine.ini"), "w", encoding="utf-8") as file:
