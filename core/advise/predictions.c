@@ -71,9 +71,14 @@ static bool record(const cli_args *args, const assignments *set, const char *fol
 
 /* ---- its window ---- */
 
-static int by_gain(const void *a, const void *b) {
-  const prediction *x = a, *y = b;
-  return (x->gain < y->gain) - (x->gain > y->gain);
+/* What the first cure is predicted to save. */
+static double saved(const prediction *self) {
+  return self->cure_count && !self->cures[0].unpredicted ? self->cures[0].part * self->gain : self->gain;
+}
+
+static int by_saved(const void *a, const void *b) {
+  const double x = saved(a), y = saved(b);
+  return (x < y) - (x > y);
 }
 
 static void take_causes(const verdict_setting *setting, predictions *out) {
@@ -88,7 +93,7 @@ static void take_causes(const verdict_setting *setting, predictions *out) {
   prediction *rest = &out->all[out->count++];
   *rest = (prediction){.cause = VERDICT_none};
   rest->cure_count = cures_find(setting, VERDICT_none, rest->cures);
-  qsort(out->all, out->count, sizeof *out->all, by_gain);
+  qsort(out->all, out->count, sizeof *out->all, by_saved);
 }
 
 static bool replay_window(const window_file *window, predictions *out) {

@@ -15,7 +15,7 @@ typedef struct prediction {
 } prediction;
 
 typedef struct predictions {
-  prediction all[VERDICT_COUNT]; /* the largest gain first */
+  prediction all[VERDICT_COUNT]; /* what its first cure saves, the most first */
   uint32_t count;
   double step_ns; /* mean, without the recorder */
   double busy;    /* the device's share of it */

@@ -75,9 +75,13 @@ const args_command tune_command = {
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
-        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A measurement of 3 "
-        "seconds comes first: a cure that is not faster in it, or surely saves 5 %, gets no more time. Then it records "
-        "again, with what is kept, and goes on until no cure is left that should save 1 %. In the end all kept "
+        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A trial takes 15 "
+        "seconds "
+        "or a fifth of the budget at most. With a budget of 30 seconds or more, one of 3 seconds comes first: a cure "
+        "that "
+        "is not faster in it, or whose saving is surely above 5 %, gets no more time. Then it records again, with what "
+        "is "
+        "kept, and goes on until no cure is left that should save 1 %. In the end all kept "
         "settings together are measured against the original run, and dropped if that does not say FASTER. Settings "
         "that change the arithmetic, such as train.amp, are never tried.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 8 when the file is there already, "
@@ -94,8 +98,8 @@ const args_command tune_command = {
 
 static double left_s(const tuner *self) { return self->until_s - monotonic_s(); }
 
-/* How long a trial may take: a fifth of the budget, so that one that tells nothing leaves time for the others. As much of
- * the time left is for the last trial, of all that is kept: one alone has been measured already. */
+/* How long a trial may take: a fifth of the budget, so that one that tells nothing leaves time for the others. As much
+ * of the time left is for the last trial, of all that is kept: one alone has been measured already. */
 static double for_a_trial(const tuner *self) {
   const double longest_s = fmin(TRIAL_S, fmax(LOOK_S, self->options->budget_s / 5));
   const double time_s = fmin(longest_s, left_s(self) - (self->path.kept ? longest_s : 0));

@@ -253,3 +253,13 @@ uint64_t facts_range_from(const trace_facts *facts, uint32_t thread, int64_t at)
   }
   return low;
 }
+
+bool facts_mostly_graphs(const trace_facts *self) {
+  uint64_t all = 0, captured = 0;
+  for (uint64_t i = 0; i < self->call_count; i++) {
+    const pd_call *call = facts_call(self, i);
+    all += call->activity_count;
+    if (call->api == PD_API_GRAPH_LAUNCH) captured += call->activity_count;
+  }
+  return 2 * captured > all;
+}

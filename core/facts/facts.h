@@ -43,6 +43,8 @@ trace_facts *facts_open(const pd_trace *trace);
 trace_facts *facts_open_bare(const pd_trace *trace);
 bool facts_fill(trace_facts *self);
 void facts_close(trace_facts *self);
+/* Whether launches of graphs made more than half of the device's records. */
+bool facts_mostly_graphs(const trace_facts *self);
 
 /* The first range of the thread that begins at `at` or later; ranges are sorted by thread, then by their start. */
 uint64_t facts_range_from(const trace_facts *facts, uint32_t thread, int64_t at);

@@ -235,11 +235,12 @@ static void find_beside(const gains_judge *self) {
   double means[GAINS_RUN_COUNT];
   if (out->cause != VERDICT_launch_bound || self->timeline.has_operations) return;
   gains_judge_run(self, keep, means);
+  const double launching = gains_judge_worth(self, out->cause, gains_judge_gain(means, out->cause));
   for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
     const double ns = (double)self->timeline.beside_ns[__builtin_ctz(of[i].owner)] / self->timeline.step_count;
     const double moved = keep * ns / means[GAINS_RUN_NOW];
     const double with = gains_judge_gain(means, of[i].cause) + moved;
-    if (with < gains_judge_least(self) || with < gains_judge_gain(means, VERDICT_launch_bound) - moved) continue;
+    if (with < gains_judge_least(self) || with < launching - moved) continue;
     if (ns <= out->beside_ns) continue;
     out->beside = of[i].cause;
     out->beside_ns = ns;

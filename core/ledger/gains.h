@@ -9,15 +9,14 @@
  *   is credited with what it costs once those are gone, and with one pass where a step has several. It is never
  *   credited with more than it saves alone: launching that lies beside a busy device costs nothing. Kernels that are
  *   too short for any work go with their launches: fewer and larger kernels do their work. A graph keeps them.
- * - A wait in which a worker of the loader ends a batch ends no sooner in any replay but that without it: workers do not
- *   hurry because the loop does.
  * - The interval is the middle 95 % of the gains of as many steps drawn with repetition (Efron, Bootstrap methods,
  *   Ann. Stat. 7 (1979)). Waits for input come in bursts of as many steps as the loader has workers, GAINS_WORKERS
  *   where that is unknown: that many neighbours are drawn at once (Politis, Romano, circular block bootstrap, 1992).
  *   Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall. Where what
  *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
- * - A cause is named if its gain is the largest, of launching what a graph saves, at least GAINS_LEAST_*, and the resamples' interval excludes half of
- *   that. Where several hide the same time, the one in whose time the device is idle is named.
+ * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
+ *   that. On a GPU, launching is ranked by what a graph saves (gains_judge_worth): a cure that can be tried. Where
+ * several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H
@@ -92,19 +91,19 @@ typedef struct gains_combination {
 
 typedef struct gains {
   gains_cause causes[VERDICT_COUNT];
-  uint32_t ranking[GAINS_RANKED]; /* causes that could be named, by gain */
+  uint32_t ranking[GAINS_RANKED]; /* causes that could be named, by gains_judge_worth */
   uint32_t ranked;
   gains_combination without[GAINS_RANKED];
   uint32_t cause; /* named, or VERDICT_none */
   /* Another that is named if recording costs half or 1.5 times what is estimated; VERDICT_COUNT: none, or it is known.
    */
   uint32_t close;
-  uint32_t near; /* where that is an estimate: another that gains less by GAINS_NEAR at most; VERDICT_COUNT: none */
+  uint32_t near; /* where that is an estimate: another whose worth is less by GAINS_NEAR at most; VERDICT_COUNT: none */
   /* Where launching is named and no operations are known: a cause that gains more if the launching beside its calls is
    * its own, and how much of a step that is; VERDICT_COUNT: none. */
   uint32_t beside;
   double beside_ns;
-  uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the largest gain */
+  uint64_t named[VERDICT_COUNT]; /* how many draws of the steps have each cause as the one of most worth */
   uint64_t agreeing, draws;      /* how many draws have this one, and how many were made */
   bool is_judged;                /* there are steps with calls and records */
   uint64_t steps;                /* that the figures rest on */

@@ -102,10 +102,9 @@ static int64_t kept(const replay_variant *variant, const replay_item *item, int6
 static int64_t after(const run_state *self, const replay_item *item, int64_t now) {
   const int64_t time = host_time(self, item);
   const replay_variant *variant = self->variant;
-  const bool has_wait = item->flags & (REPLAY_BLOCKS | REPLAY_UNTIL) && item->wait != REPLAY_NONE;
-  if (!has_wait || is_dropped(self, item) || (item->owner & variant->without)) return now + time;
+  if (!(item->flags & REPLAY_BLOCKS) || is_dropped(self, item) || (item->owner & variant->without)) return now + time;
+  if (item->wait == REPLAY_NONE) return now + time;
   const replay_wait *wait = &self->program->waits[item->wait];
-  if (item->flags & REPLAY_UNTIL) return later(now, wait->own_ns);
   const int64_t done = item->flags & REPLAY_DRAINS ? self->device_end : self->program->ends[wait->awaited];
   return later(now + kept(variant, item, wait->own_ns), done + kept(variant, item, wait->tail_ns));
 }

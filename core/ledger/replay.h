@@ -38,8 +38,7 @@ enum {
   REPLAY_SCALED = 2,     /* shorter without the recorder */
   REPLAY_LATER_PASS = 4, /* of the second or a later pass through the model; of a record too */
   REPLAY_QUIET = 8,      /* no call */
-  REPLAY_DRAINS = 64,    /* REPLAY_BLOCKS: for all records launched before, not for one alone */
-  REPLAY_UNTIL = 128     /* REPLAY_QUIET: another thread ends it, which does not hurry: its `wait` says when */
+  REPLAY_DRAINS = 64     /* REPLAY_BLOCKS: for all records launched before, not for one alone */
 };
 /* Flags of a record. */
 enum {
@@ -57,7 +56,7 @@ typedef struct replay_item {
       uint32_t record_first, record_count;
     };
   };
-  uint32_t wait;  /* REPLAY_BLOCKS, REPLAY_UNTIL: into `waits`, or REPLAY_NONE; while a timeline is made: its call */
+  uint32_t wait;  /* REPLAY_BLOCKS: into `waits`, or REPLAY_NONE; while a timeline is made: its call */
   uint32_t step;  /* never falls within a lane */
   uint16_t owner; /* one of replay_owners */
   uint16_t lane;
@@ -66,8 +65,8 @@ typedef struct replay_item {
 
 /* What an item waits for. */
 typedef struct replay_wait {
-  int64_t own_ns;  /* what it takes even if what it waits for is done; of REPLAY_UNTIL: when it ends, at the earliest */
-  int64_t tail_ns; /* from the end of the awaited record to its own */
+  int64_t own_ns;   /* what it takes even if what it waits for is done */
+  int64_t tail_ns;  /* from the end of the awaited record to its own */
   uint32_t awaited; /* record, launched before the item */
 } replay_wait;
 

@@ -336,27 +336,16 @@ static void see_facts(timeline *self) {
 
 static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }
 
-static bool may_wait_for_batch(const replay_item *item) {
-  return item->flags & REPLAY_QUIET && item->owner == REPLAY_INPUT && !(item->flags & REPLAY_SCALED);
-}
-
-/* Gives each item of a call what the call waits for and launches, and each wait for a batch when that was made. */
+/* Gives each item of a call what the call waits for and launches. */
 static bool fill(timeline *self) {
   uint32_t count = 0;
-  timeline_batches batches;
-  if (!timeline_batches_open(self, &batches)) return false;
-  const size_t most = self->call_count + batches.count * self->lane_count; /* what is never written takes no memory */
-  self->waits = malloc((most + 1) * sizeof *self->waits);
-  for (uint64_t i = 0; self->waits && i < self->item_count; i++) {
+  for (uint32_t c = 0; c < self->call_count; c++) count += waits(&self->calls[c]);
+  self->waits = malloc(((size_t)count + 1) * sizeof *self->waits);
+  if (!self->waits) return false;
+  count = 0;
+  for (uint64_t i = 0; i < self->item_count; i++) {
     replay_item *item = &self->items[i];
-    const int64_t end_ns = item->begin_ns + item->duration_ns;
-    const bool is_until = may_wait_for_batch(item) && timeline_batches_end_in(&batches, item->begin_ns, end_ns);
     item->record_first = item->record_count = 0;
-    if (is_until) {
-      item->flags |= REPLAY_UNTIL;
-      item->wait = count;
-      self->waits[count++] = (replay_wait){.own_ns = end_ns, .awaited = REPLAY_NONE};
-    }
     if (item->flags & REPLAY_QUIET) continue;
     const timeline_call *call = &self->calls[item->wait];
     item->record_first = call->record_first;
@@ -370,8 +359,7 @@ static bool fill(timeline *self) {
                                          .tail_ns = call->tail_ns,
                                          .awaited = call->awaited};
   }
-  timeline_batches_close(&batches);
-  return self->waits != NULL;
+  return true;
 }
 
 bool timeline_open(const trace_facts *facts, timeline *out) {

@@ -156,16 +156,6 @@ void timeline_waiter_work(const timeline *self, timeline_waiter *waiter, const t
 bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from, int64_t to, int64_t then);
 /* Whether the lane's threads make the batch by operations in a piece of input, as a loader without workers does. */
 bool timeline_makes_batch(const timeline *self, uint16_t lane, int64_t from, int64_t to);
-/* When workers of the loader ended the batches that they made, where the trace has that. */
-typedef struct timeline_batches {
-  int64_t *ends; /* sorted */
-  uint64_t count;
-} timeline_batches;
-/* false on no memory. */
-bool timeline_batches_open(const timeline *self, timeline_batches *out);
-/* Whether one ended after `from_ns` and up to `to_ns`. */
-bool timeline_batches_end_in(const timeline_batches *self, int64_t from_ns, int64_t to_ns);
-void timeline_batches_close(timeline_batches *self);
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);
 bool timeline_count_idle(timeline *self);

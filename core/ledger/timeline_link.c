@@ -49,14 +49,19 @@ static bool begins_behind(const timeline *self) {
 typedef struct stream_end {
   int64_t ns;
   uint32_t call; /* of the record that ends then */
+  bool is_kernel;
 } stream_end;
 
-/* From compute capability 9.0 on, a kernel that is launched with attributes may begin before the one in front of it
- * ends: programmatic dependent launch, CUDA C++ Programming Guide. Kernels of one graph may run side by side. */
+/* As pdhost check has it: from compute capability 9.0 on, a kernel that is launched with attributes may begin before
+ * the kernel in front of it ends (programmatic dependent launch, CUDA C++ Programming Guide), and kernels of one graph
+ * may run side by side. */
 static bool may_begin_beside(const timeline *self, const timeline_record *record, const stream_end *before) {
+  const pd_device_props *device = self->facts->trace->device;
   if (record->call == before->call) return true;
-  const char *name = facts_text(self->facts, facts_call(self->facts, self->calls[record->call].source)->name);
-  return record->kind == PD_ACTIVITY_KERNEL && strstr(name, "LaunchKernelEx");
+  if (record->kind != PD_ACTIVITY_KERNEL || !before->is_kernel || record->end_ns < before->ns) return false;
+  if (device && device->compute_major && device->compute_major < 9) return false;
+  return strstr(facts_text(self->facts, facts_call(self->facts, self->calls[record->call].source)->name),
+                "LaunchKernelEx");
 }
 
 static bool find_queued(timeline *self) {
@@ -67,7 +72,7 @@ static bool find_queued(timeline *self) {
           *latencies = malloc((self->record_count + 1) * sizeof *latencies);
   uint64_t gap_count = 0, latency_count = 0;
   const bool ok = ends && gaps && latencies;
-  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = (stream_end){INT64_MIN, REPLAY_NONE};
+  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = (stream_end){INT64_MIN, REPLAY_NONE, false};
   for (uint32_t i = 0; ok && i < self->record_count; i++) {
     timeline_record *record = &self->records[i];
     const timeline_call *call = &self->calls[record->call];
@@ -86,7 +91,7 @@ static bool find_queued(timeline *self) {
       gaps[gap_count++] = gap > 0 ? gap : 0;
     else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;
-    if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call};
+    if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call, record->kind == PD_ACTIVITY_KERNEL};
   }
   if (ok) {
     self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);

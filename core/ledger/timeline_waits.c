@@ -1,11 +1,7 @@
-/* See timeline.h: silences in which the system saw the thread wait for something to come, which is its input, and
- * batches that end such waits. */
+/* See timeline.h: silences in which the system saw the thread wait for something to come: that is its input. */
 #include "timeline.h"
 
 #include "facts/thread_states.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Waits that lie no further apart are one. */
 #define APART_NS 100000
@@ -107,40 +103,3 @@ bool timeline_makes_batch(const timeline *self, uint16_t lane, int64_t from, int
   }
   return to - from < operations * BATCH_OPERATION_NS;
 }
-
-/* ---- batches that workers of the loader make ---- */
-
-static int by_value(const void *a, const void *b) {
-  const int64_t *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
-bool timeline_batches_open(const timeline *self, timeline_batches *out) {
-  const trace_facts *facts = self->facts;
-  *out = (timeline_batches){.ends = malloc((facts->range_count + 1) * sizeof *out->ends)};
-  if (!out->ends) return false;
-  for (uint64_t i = 0; i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    const bool is_loop =
-        range->thread < facts->trace->threads.count && self->lane_of[range->thread] != TIMELINE_UNJUDGED;
-    if (!is_loop && range->kind == PD_RANGE_WORKER &&
-        !strcmp(facts_text(facts, range->name), "DataLoader worker: batch"))
-      out->ends[out->count++] = range->end_ns;
-  }
-  qsort(out->ends, out->count, sizeof *out->ends, by_value);
-  return true;
-}
-
-bool timeline_batches_end_in(const timeline_batches *self, int64_t from_ns, int64_t to_ns) {
-  uint64_t low = 0, high = self->count;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (self->ends[middle] > from_ns)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low < self->count && self->ends[low] <= to_ns;
-}
-
-void timeline_batches_close(timeline_batches *self) { free(self->ends); }

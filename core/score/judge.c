@@ -52,41 +52,48 @@ static bool is_other(const corpus_group *group, const reading *of) {
   return is_mixed(group, of) && of->label.also > of->label.effect;
 }
 
-/* The cure that saves most of a run, of those that remove nothing beside their cause: for `cause`, or for all others.
- * NULL: none was run. */
-static const truth_label_cure *best_cure(const reading *of, const char *cause, bool others) {
+/* The cure that saves most of a run, of those that remove nothing beside their cause: for the injected cause, or for
+ * causes that were not injected. NULL: none was run. */
+static const truth_label_cure *best_cure(const corpus_group *group, const reading *of, bool injected) {
   const truth_label_cure *best = NULL;
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
-    const bool is_of = strcmp(at->cause, cause) == 0;
-    if (at->predicted && is_of != others && (!best || at->share > best->share)) best = at;
+    const bool is_expected = strcmp(at->cause, group->expect) == 0;
+    if (!at->predicted || (injected ? !is_expected : is_expected || !strcmp(at->cause, group->also))) continue;
+    if (!best || at->share > best->share) best = at;
   }
   return best;
 }
 
 /* What the cause of an injection costs, as the run measured it: what its cure saves, else what the step takes less
  * without the injection. NaN: it measured neither. Without small operations the device has less work, too, so that only
- * a graph says what launching costs: a run that is one already has no such cost. */
+ * a graph says what launching costs: a run of graphs has no such cost. */
 static double injected_effect(const corpus_group *group, const reading *of) {
-  const truth_label_cure *best = best_cure(of, group->expect, false);
+  const truth_label_cure *best = best_cure(group, of, true);
   if (is_mixed(group, of)) return fmax(of->label.effect, of->label.also);
   if (best) return best->share;
-  return of->label.cure_count && !strcmp(group->expect, "launch_bound") ? 0 : of->label.effect;
+  return of->in_graphs && !strcmp(group->expect, "launch_bound") ? 0 : of->label.effect;
+}
+
+/* The cure that may say what a run is held up by: of a run that measured no effect of its injection, none does. */
+static const truth_label_cure *rival_cure(const corpus_group *group, const reading *of) {
+  const truth_label_cure *best = best_cure(group, of, false);
+  return best && of->least > 0 && !group->by_baselines ? best : NULL;
 }
 
 /* What else than its injection a run is held up by: a cure saves as much as makes a cause, and more than leaving the
  * injection out. NULL: nothing. */
 static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
-  const truth_label_cure *best = best_cure(of, group->expect, true);
-  if (!best || of->least <= 0 || best->share < of->least) return NULL;
+  const truth_label_cure *best = rival_cure(group, of);
+  if (!best || best->share < of->least) return NULL;
   return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
 }
 
 /* Whether chance decides on which side of the limit the run lies, or which of two causes is the larger. */
 static bool is_borderline(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
-  const truth_label_cure *best = best_cure(of, group->expect, true);
+  const truth_label_cure *best = rival_cure(group, of);
   if (!best || (!is_baseline && best->share < of->least)) return false;
   const double limit = is_baseline ? of->least : injected_effect(group, of);
   return best->low < limit && best->high > limit;
@@ -148,7 +155,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .off_path = is_small && group->off_path,
                              .held_out = cell->held_out,
                              .effect = effect,
-                             .share = share_of(of, own ? own : best_cure(of, group->expect, false)),
+                             .share = share_of(of, own ? own : best_cure(group, of, true)),
                              .repeatable = of->repeatable,
                              .idle_ns = of->idle_ns,
                              .unknown_ns = of->unknown_ns,

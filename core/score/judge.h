@@ -38,8 +38,8 @@ typedef struct score {
 } score;
 
 /* The cause that a run of `group` is to be named for: the larger of two at once; where the run measured its cures, that
- * of the cure that saves most, if that is enough for a cause, and more than its injection costs. The text is the group's
- * or the reading's. */
+ * of the cure that saves most, if that is enough for a cause, and more than its injection costs. The text is the
+ * group's or the reading's. */
 const char *judge_truth(const corpus_group *group, const reading *of);
 
 /* Fills `judged` and `parts` from the rest. False on no memory, or with more names than FIGURES_CAUSES: see `err`. */

@@ -70,9 +70,11 @@ double reading_share(const reading *self, const char *cause) {
   return 0;
 }
 
-static bool read_rivals(const pd_trace *trace, reading *out) {
+/* What is seen of the trace itself. */
+static bool read_trace(const pd_trace *trace, reading *out) {
   trace_facts *facts = facts_open(trace);
   bool ok = facts != NULL;
+  out->in_graphs = ok && facts_mostly_graphs(facts);
   for (uint32_t i = 0; ok && i < RIVAL_COUNT; i++) {
     out->rivals[i] = rival_all[i]->judge(facts);
     ok = out->rivals[i] != NULL;
@@ -99,7 +101,7 @@ static bool judge_window(const window_file *window, reading *out) {
     read_gains(set, out);
   }
   out->least = window->device.is_cuda ? GAINS_LEAST_CUDA : GAINS_LEAST_OTHER;
-  const bool ok = set && read_rivals(&window->trace, out);
+  const bool ok = set && read_trace(&window->trace, out);
   analysis_close(self);
   return ok;
 }

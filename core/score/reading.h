@@ -22,6 +22,7 @@ typedef struct reading {
   double least;                 /* gain from which a cause is named, of its kind of device */
   double shares[VERDICT_COUNT]; /* what the step would save without each cause, 0..1 */
   double captured;              /* what it would save as a CUDA graph of the same kernels */
+  bool in_graphs;               /* graphs launch most of its device records already */
   truth_label label;            /* what the run measured of its injection */
 } reading;
 

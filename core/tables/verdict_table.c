@@ -86,21 +86,10 @@ static verdict_advice advice_on(const table_work *work, uint32_t cause) {
   return verdict_advise(&setting, cause);
 }
 
-/* Whether more than half of the device's records come of launches of graphs. */
-static bool mostly_graphs(const table_work *work) {
-  uint64_t all = 0, captured = 0;
-  for (uint64_t i = 0; i < work->facts->call_count; i++) {
-    const pd_call *call = facts_call(work->facts, i);
-    all += call->activity_count;
-    if (call->api == PD_API_GRAPH_LAUNCH) captured += call->activity_count;
-  }
-  return 2 * captured > all;
-}
-
 static const char *helps_of(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
-  if (cause == VERDICT_launch_bound && mostly_graphs(work)) return VERDICT_GRAPHS_HELPS;
+  if (cause == VERDICT_launch_bound && facts_mostly_graphs(work->facts)) return VERDICT_GRAPHS_HELPS;
   return cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH ? VERDICT_IDLE_HELPS : verdict_helps(cause);
 }
 

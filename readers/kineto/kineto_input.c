@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RAW_BYTES = 64 << 10, FIRST_ROOM = 64 << 10 };
+enum { RAW_BYTES = 128 << 10, FIRST_ROOM = 64 << 10 }; /* raw: the longest head of a file in a .zip, too */
 #define ROOM_LIMIT ((size_t)1 << 30)
 
 typedef struct input_source {

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No view and no virtual table: they would run what the file says. */
+/* No view, no virtual table and no generated column: they would run what the file says. */
 bool nsys_has_table(sqlite3 *file, const char *table) {
   sqlite3_stmt *statement = NULL;
-  const char *sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%'";
+  const char *sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%' "
+                    "AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(?1) WHERE hidden > 0)";
   const bool found = sqlite3_prepare_v2(file, sql, -1, &statement, NULL) == SQLITE_OK &&
                      sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC) == SQLITE_OK &&
                      sqlite3_step(statement) == SQLITE_ROW;

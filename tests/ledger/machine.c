@@ -52,7 +52,8 @@ static int64_t gap(const machine *self, const operation *op, const replay_varian
   return variant->eager && op->delayed ? least(own, self->usual_gap_ns) : own;
 }
 
-/* Whether everything that the first launched record of each stream waits for is done; when it starts then. */
+/* Whether everything that the first launched record of each stream waits for is done; when it starts then. The record
+ * that ends last on its stream need not be the one before it. */
 static bool can_begin(const machine *self, uint32_t i, const replay_variant *variant, int64_t *start) {
   const operation *op = &self->ops[i];
   *start = op->start_ns + latency(self, op, variant);
@@ -62,7 +63,6 @@ static bool can_begin(const machine *self, uint32_t i, const replay_variant *var
     if (!before->done) return false;
     if (before->kernel_end_ns + gap(self, op, variant) > *start)
       *start = before->kernel_end_ns + gap(self, op, variant);
-    break;
   }
   for (uint32_t w = 0; w < op->wait_count; w++) {
     const operation *source = &self->ops[op->waits[w]];
@@ -170,6 +170,8 @@ static void make_launch(machine *self, uint32_t i) {
   op->gap_ns = machine_draw(1500);
   op->fixed_gap_ns = machine_chance(30) ? op->gap_ns : 0;
   op->short_gap = machine_chance(50);
+  if (machine_chance(10)) op->gap_ns = -machine_draw(9000); /* it begins beside the one before */
+  if (op->gap_ns < 0) op->fixed_gap_ns = op->short_gap = 0;
   op->edge_ns = machine_draw(1500);
   op->owners = op->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
   op->later_record = machine_chance(10);

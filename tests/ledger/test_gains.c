@@ -342,3 +342,37 @@ PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
   cr_assert_geq(hops, 3);
   cr_assert_lt(out.hops, 1);
 }
+
+/* ---- kernels that begin beside the one before ---- */
+
+static double worst_miss(const char *call, uint32_t capability) {
+  static pd_device_props device = {.size = sizeof device, .is_cuda = 1};
+  gains_rig rig;
+  gains out;
+  device.compute_major = capability;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = add_step(&rig, s);
+    for (int64_t i = 0; i < 8; i++) { /* each kernel begins 3 us before the one before it ends */
+      const int64_t at = start + i * 4000, from = start + 6000 + i * 24000;
+      fake_call(rig.fake, PD_API_LAUNCH, call, rig.thread, at, at + 3000, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, from, from + 27000, rig.correlation);
+    }
+  }
+  pd_trace *trace = fake_trace_finish(rig.fake);
+  trace->facts = PD_FACT_CALLS | PD_FACT_STEPS;
+  trace->device = &device;
+  trace_facts *facts = facts_open(trace);
+  cr_assert(facts && gains_find(facts, &out));
+  const double miss = out.miss_worst;
+  gains_free(&out);
+  facts_close(facts);
+  fake_trace_close(rig.fake);
+  return miss;
+}
+
+PD_TEST(gains, a_kernel_that_is_launched_programmatically_may_begin_beside_the_one_before) {
+  cr_assert_lt(worst_miss("cudaLaunchKernelExC", 9), 0.001);
+  cr_assert_gt(worst_miss("cudaLaunchKernelExC", 8), 0.05, "not before compute capability 9.0");
+  cr_assert_gt(worst_miss("cudaLaunchKernel", 9), 0.05);
+}

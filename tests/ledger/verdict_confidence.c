@@ -89,41 +89,6 @@ static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *wa
   return verdict_row(rig, table);
 }
 
-/* Steps of 300 us of waiting and 20 launches of 10 us. Whoever waits for workers gets the batch no sooner for launching
- * faster: the wait grows by what launching saves. */
-PD_TEST(verdict, workers_do_not_hurry_because_launching_is_fast) {
-  enum { LAUNCHES = 20, EACH = 10000, WAIT = 300000, STEP = WAIT + LAUNCHES * EACH };
-  for (int has_workers = 0; has_workers < 2; has_workers++) {
-    analysis_rig rig;
-    rig_begin(&rig);
-    const uint32_t stream = fake_stream(rig.fake, 0, 1, 7), worker = fake_thread(rig.fake, 4, "pdh_worker0");
-    for (uint64_t s = 0; s < 8; s++) {
-      const int64_t at = (int64_t)s * STEP, train = at + WAIT;
-      fake_step(rig.fake, s, at, at + STEP);
-      fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
-      fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, train, at + STEP);
-      if (has_workers)
-        fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at + 10000, train - 10000);
-      for (uint64_t i = 0; i < LAUNCHES; i++) {
-        const int64_t from = train + (int64_t)i * EACH;
-        fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + EACH, s * LAUNCHES + i + 1);
-        fake_kernel(rig.fake, "k", stream, from + 1000, from + 4000, s * LAUNCHES + i + 1);
-      }
-    }
-    rig_finish(&rig);
-    rig.trace->unprofiled_step_ns = STEP;
-    const pd_table *table;
-    const pd_table_row *row = verdict_row(&rig, &table);
-    cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "input_bound");
-    const pd_table *gains = rig_table(&rig, "gains");
-    const pd_table_row *launching = rig_row_at(gains, 1);
-    cr_assert_str_eq(rig_text(gains, launching, "removed_cause"), "launch_bound");
-    const double gain = rig_double(gains, launching, "gain");
-    cr_assert(has_workers ? gain < 5 : gain > 25, "%g %%", gain);
-    rig_end(&rig);
-  }
-}
-
 PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
   analysis_rig rig;
   const pd_table *table;

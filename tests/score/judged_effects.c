@@ -97,6 +97,7 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   judged got;
   reading run = {.cause = "input_bound",
                  .step_ns = 200,
+                 .least = 0.05,
                  .share = 0.42,
                  .shares = {[VERDICT_input_bound] = 0.42, [VERDICT_forced_sync] = 0.15},
                  .label = {.effect = 0.20, .also = 0.40}};
@@ -108,7 +109,13 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.50, 1e-12);
   cr_assert(got.truth != got.verdict);
-  run.label.also = NAN; /* nothing measured of the second: one cause as any */
+  run.label = (truth_label){.effect = 0.20, .also = 0.40, .cure_count = 1};
+  run.label.cures[0] =
+      (truth_label_cure){"input_bound", true, false, 0.38, 0.30, 0.45}; /* of the second, no third cause */
+  judge_mixed(&run, &got);
+  cr_assert_float_eq(got.effect, 0.40, 1e-12);
+  cr_assert(got.counts && got.truth == got.verdict);
+  run.label = (truth_label){.effect = 0.50, .also = NAN}; /* nothing measured of the second: one cause as any */
   judge_mixed(&run, &got);
   cr_assert(isnan(got.mixed_error));
 }
@@ -163,7 +170,10 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
   readings[1].label.cures[1].high = 0.075;
   judge_two(&self, readings);
   cr_assert(both[1].counts && both[1].truth == both[1].verdict);
-  readings[0].label.cures[0].predicted = false; /* a graph already: none of its cures was run */
+  readings[0].label.cures[0].predicted = false; /* no graph was run: it cannot be captured, or it is one already */
+  judge_two(&self, readings);
+  cr_assert_float_eq(both[0].effect, 0.14, 1e-12);
+  readings[0].in_graphs = true;
   judge_two(&self, readings);
   cr_assert_float_eq(both[0].effect, 0, 1e-12);
   cr_assert(!both[0].counts);

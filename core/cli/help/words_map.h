@@ -197,7 +197,7 @@
   X("decided", "how the warm-up ended: off, steady, trend (it still changed) or unknown")                              \
   X("blocks", "how many blocks were timed")                                                                            \
   X("runs", "how many runs of the step")                                                                               \
-  X("spent_s", "how long the warm-up took, in seconds")                                                                \
+  X("spent_s", "how long it was measured, or warmed up, in seconds")                                                   \
   X("change", "change over the last blocks of the warm-up, as a share of their median")                                \
   X("z", "the Mann-Kendall statistic of the last blocks: far from 0, the times have a trend")                          \
   X("pairing", "which blocks of pdhost ab belong together; null: none do")                                             \

@@ -199,7 +199,12 @@ class Nsys(Case):
             file.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
                          "SELECT i AS start FROM n")
         file.close()
+        with sqlite3.connect(self.path("generated.sqlite")) as file:
+            file.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (end INTEGER, start INTEGER AS (length(hex(zeroblob(500000000)))))")
+            file.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (end) VALUES (1)")
+        file.close()
         for name, line in (("other.sqlite", "is an SQLite file, and no export of Nsight Systems"),
+                           ("generated.sqlite", "is an SQLite file, and no export of Nsight Systems"),
                            ("view.sqlite", "is an SQLite file, and no export of Nsight Systems"),
                            ("report.nsys-rep", "export it with nsys export --type sqlite")):
             self.assert_fails(self.run_pdhost("analyze", name, watch=False), 3, line)
