@@ -200,7 +200,7 @@ class Nsys(Case):
                          "SELECT i AS start FROM n")
         file.close()
         with sqlite3.connect(self.path("generated.sqlite")) as file:
-            file.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (end INTEGER, start INTEGER AS (length(hex(zeroblob(500000000)))))")
+            file.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (end INTEGER, start INTEGER AS (length(hex(zeroblob(1000)))))")
             file.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (end) VALUES (1)")
         file.close()
         for name, line in (("other.sqlite", "is an SQLite file, and no export of Nsight Systems"),
