@@ -1,6 +1,7 @@
 /* See check_device_rows.h. */
 #include "check_device_rows.h"
 
+#include "trace/programmatic.h"
 #include "trace/sort.h"
 
 #include <pdhost/quantity.h>
@@ -88,19 +89,15 @@ static bool stream_after(const void *rows, uint32_t a, uint32_t b) {
 
 typedef enum overlap { OVERLAP_ILLEGAL, OVERLAP_LEGAL, OVERLAP_UNKNOWN } overlap;
 
-/* From compute capability 9.0 on, a kernel launched with attributes (cudaLaunchKernelExC, cuLaunchKernelEx) may begin
- * before the one in front of it ends: programmatic dependent launch, CUDA C++ Programming Guide. Kernels of one graph
- * launch may run side by side. */
+/* A kernel that is launched programmatically may begin before the one in front of it ends, and kernels of one graph may
+ * run side by side. */
 static overlap judge_overlap(const check_rows *rows, const check_work *before, const check_work *at) {
   const check_call *calls = rows->calls.data;
-  const pd_device_props *device = check_rows_device(rows, at->stream);
   if (at->call != PD_NONE && at->call == before->call) return OVERLAP_LEGAL;
   const bool both = before->kind == PD_ACTIVITY_KERNEL && at->kind == PD_ACTIVITY_KERNEL;
-  if (!both || (device && device->compute_major && device->compute_major < 9) || at->end < before->end)
-    return OVERLAP_ILLEGAL;
+  if (!both || !programmatic_on(check_rows_device(rows, at->stream)) || at->end < before->end) return OVERLAP_ILLEGAL;
   if (at->call == PD_NONE) return OVERLAP_UNKNOWN;
-  const char *call = strings_get(rows->strings, calls[at->call].name).text;
-  return strncmp(call, "cu", 2) == 0 && strstr(call, "LaunchKernelEx") ? OVERLAP_LEGAL : OVERLAP_ILLEGAL;
+  return programmatic_call(strings_get(rows->strings, calls[at->call].name).text) ? OVERLAP_LEGAL : OVERLAP_ILLEGAL;
 }
 
 static bool is_same(const check_work *a, const check_work *b) {

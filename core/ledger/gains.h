@@ -15,8 +15,8 @@
  *   Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall. Where what
  *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
  * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
- *   that. On a GPU, launching is ranked by what a graph saves (gains_judge_worth): a cure that can be tried. Where
- * several hide the same time, the one in whose time the device is idle is named.
+ *   that. On a GPU, launching is ranked by what a graph saves (gains_judge_worth): a cure that can be tried.
+ *   Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
 #define CORE_LEDGER_GAINS_H

@@ -2,6 +2,7 @@
 #include "timeline.h"
 
 #include "base/random_bits.h"
+#include "trace/programmatic.h"
 #include "trace/sort.h"
 
 #include <stdlib.h>
@@ -52,16 +53,13 @@ typedef struct stream_end {
   bool is_kernel;
 } stream_end;
 
-/* As pdhost check has it: from compute capability 9.0 on, a kernel that is launched with attributes may begin before
- * the kernel in front of it ends (programmatic dependent launch, CUDA C++ Programming Guide), and kernels of one graph
- * may run side by side. */
+/* As pdhost check has it: a kernel that is launched programmatically may begin before the kernel in front of it ends,
+ * and kernels of one graph may run side by side. */
 static bool may_begin_beside(const timeline *self, const timeline_record *record, const stream_end *before) {
-  const pd_device_props *device = self->facts->trace->device;
   if (record->call == before->call) return true;
   if (record->kind != PD_ACTIVITY_KERNEL || !before->is_kernel || record->end_ns < before->ns) return false;
-  if (device && device->compute_major && device->compute_major < 9) return false;
-  return strstr(facts_text(self->facts, facts_call(self->facts, self->calls[record->call].source)->name),
-                "LaunchKernelEx");
+  const pd_call *call = facts_call(self->facts, self->calls[record->call].source);
+  return programmatic_on(self->facts->trace->device) && programmatic_call(facts_text(self->facts, call->name));
 }
 
 static bool find_queued(timeline *self) {

@@ -27,10 +27,10 @@
  *
  * One section expects none. Where runs measure their cures ([truth] cures = auto), a cure that saves as much as makes a
  * cause, and more than the injection costs, is what is to be named (judge.h). What a run's cause does to its step is
- * what the run measured against control steps of its own ([truth] interleave); else it is held against baselines of the
- * same seed and size, and value where it is paired. A cell is a cause at one intensity and size; the one with value v
- * and size s is held out when (v
- * + s) % hold_out is 1, a baseline when (seed + repeat + s) % hold_out is.
+ * what its cure saved, else what the run measured against control steps of its own ([truth] interleave); else it is
+ * held against baselines of the same seed and size, and value where it is paired. A cell is a cause at one intensity
+ * and size; the one with value v and size s is held out when (v + s) % hold_out is 1, a baseline when (seed + repeat +
+ * s) % hold_out is.
  */
 #ifndef CORE_SCORE_CORPUS_H
 #define CORE_SCORE_CORPUS_H

@@ -79,5 +79,5 @@ private:
 } // namespace
 
 PD_SCENARIO("new_scenario", "1.0", "the host works in each step while the device waits", options, rows,
-            .whole_step = 1, .bottleneck = "host_compute", .presets = presets, .init = scenario::init, .step = scenario::step,
-            .teardown = scenario::teardown, .cures = cures)
+            .whole_step = 1, .bottleneck = "host_compute", .presets = presets, .init = scenario::init,
+            .step = scenario::step, .teardown = scenario::teardown, .cures = cures)
