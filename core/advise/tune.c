@@ -19,6 +19,8 @@ enum { FILE_BYTES = 256 };
 /* A trial takes so long at most; a shorter rest of the budget tells nothing. */
 #define TRIAL_S 15.0
 #define LEAST_TRIAL_S 1.0
+/* What a trial leaves unsure gets one this many times as long, if the budget has it left in the end. */
+#define AGAIN 3.0
 /* A look before a trial: what is no faster in it gets no trial, and what is surely so much faster needs none, so that
  * the budget is enough for all cures. */
 #define LOOK_S 3.0
@@ -78,9 +80,9 @@ const args_command tune_command = {
         "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A trial takes 15 "
         "seconds or a fifth of the budget at most. With a budget of 30 seconds or more, one of 3 seconds comes first: "
         "a cure that is not faster in it, or whose saving is surely above 5 %, gets no more time. Then it records "
-        "again, with what is kept, and goes on until no cure is left that should save 1 %. In the end all kept "
-        "settings together are measured against the original run, and dropped if that does not say FASTER. Settings "
-        "that change the arithmetic, such as train.amp, are never tried.\n\n"
+        "again, with what is kept, and goes on until no cure is left; what was not sure is measured longer if there is "
+        "time. In the end all kept settings together are measured against the original run; if that does not say "
+        "FASTER, only the first is kept. Settings that change the arithmetic, such as train.amp, are never tried.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 8 when the file is there already, "
         "128+n when signal n ended it.",
     .options = rows,
@@ -95,11 +97,15 @@ const args_command tune_command = {
 
 static double left_s(const tuner *self) { return self->until_s - monotonic_s(); }
 
-/* How long a trial may take: a fifth of the budget, so that one that tells nothing leaves time for the others. As much
- * of the time left is for the last trial, of all that is kept: one alone has been measured already. */
+static double longest_s(const tuner *self) { return fmin(TRIAL_S, fmax(LOOK_S, self->options->budget_s / 5)); }
+
+/* What is left for trials. The time of one is for the last, of all that is kept: one alone has been measured already.
+ */
+static double for_trials(const tuner *self) { return left_s(self) - (self->path.kept ? longest_s(self) : 0); }
+
+/* How long a trial may take: a fifth of the budget, so that one that tells nothing leaves time for the others. */
 static double for_a_trial(const tuner *self) {
-  const double longest_s = fmin(TRIAL_S, fmax(LOOK_S, self->options->budget_s / 5));
-  const double time_s = fmin(longest_s, left_s(self) - (self->path.kept ? longest_s : 0));
+  const double time_s = fmin(longest_s(self), for_trials(self));
   return self->path.count ? time_s : fmax(time_s, LEAST_TRIAL_S); /* what recording took does not leave it with none */
 }
 
@@ -133,37 +139,57 @@ static bool try_one(tuner *self, tune_step *step, error *err) {
   return true;
 }
 
+/* Longer trials of what was unsure, until one is kept. */
+static bool try_again(tuner *self, error *err) {
+  tune_step *step;
+  const uint32_t kept = self->path.kept;
+  while (self->path.kept == kept && (step = tune_path_unsure(&self->path))) {
+    char with[TUNE_SETTINGS];
+    ab_trial got;
+    const double time_s = fmin(AGAIN * longest_s(self), for_trials(self));
+    if (time_s <= longest_s(self)) return true;
+    (void)tune_path_with(&self->path, step->settings, with);
+    const char *const texts[2] = {self->path.settings, with};
+    progress_enter("trying what was not sure", "step", 0);
+    if (!ab_trial_loops(self->args, texts, TUNE_LEAST, time_s, &got, err)) return false;
+    step->again = true;
+    if (got.is_measured) tune_path_settle(&self->path, step, &got);
+  }
+  return true;
+}
+
 /* Tries cures of one window until one is kept; `more`: one was. */
 static bool try_until_kept(tuner *self, const predictions *of, bool *more, error *err) {
   tune_step step;
   const uint32_t kept = self->path.kept;
   self->end = "nothing is left that gains 1 %";
   *more = false;
-  while (tune_path_next(&self->path, of, &step)) {
+  while (self->path.kept == kept && tune_path_next(&self->path, of, &step)) {
     if (for_a_trial(self) < LEAST_TRIAL_S) {
       self->end = "the budget is used up";
       return true;
     }
     if (!try_one(self, &step, err)) return false;
-    if (self->path.kept == kept) continue;
-    *more = true;
-    return true;
   }
+  if (!try_again(self, err)) return false;
+  *more = self->path.kept > kept;
   return true;
 }
 
-/* All that is kept against the run as it began; what is not surely faster is dropped. */
+/* All that is kept against the run as it began; if that is not surely faster, only the first, which is. */
 static bool confirm(tuner *self, error *err) {
   const char *const texts[2] = {"", self->path.settings};
+  ab_trial all;
   for (uint32_t i = 0; i < self->path.count; i++)
     if (self->path.steps[i].kept) self->whole = self->path.steps[i].got;
   if (self->path.kept < 2) return true;
   progress_enter("measuring all that is kept", "step", 0);
-  const double time_s = fmax(fmin(TRIAL_S, left_s(self)), LEAST_TRIAL_S);
-  if (!ab_trial_loops(self->args, texts, TUNE_LEAST, time_s, &self->whole, err)) return false;
-  if (self->whole.is_measured && self->whole.verdict == OUTCOME_FASTER) return true;
-  tune_path_undo(&self->path);
-  self->end = "all that was kept, together, is not surely faster than what it began with";
+  const double time_s = fmax(fmin(AGAIN * longest_s(self), left_s(self)), LEAST_TRIAL_S);
+  if (!ab_trial_loops(self->args, texts, TUNE_LEAST, time_s, &all, err)) return false;
+  self->whole = all;
+  if (all.is_measured && all.verdict == OUTCOME_FASTER) return true;
+  self->whole = tune_path_keep_first(&self->path)->got;
+  self->end = "all that was kept, together, is not surely faster than what it began with: only the first is kept";
   return true;
 }
 

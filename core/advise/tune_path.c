@@ -12,34 +12,35 @@ static bool was_tried(const tune_path *self, const char *settings) {
   return false;
 }
 
-/* Another cure of a cause may save more than the one that took it away: batches that are made before the run also take
- * no core. */
-static bool was_cured(const tune_path *self, uint32_t cause) {
-  for (uint32_t i = 0; i < self->count; i++)
-    if (self->steps[i].kept && self->steps[i].cause == cause) return true;
-  return false;
+/* The cures of one kind are tried after those of the kinds before it. */
+typedef enum kind { PREDICTED, UNPREDICTED, HIDDEN, KINDS } kind;
+
+static kind kind_of(const prediction *of, uint32_t which) {
+  if (of->cures[which].unpredicted) return UNPREDICTED;
+  return of->gain >= TUNE_LEAST ? PREDICTED : HIDDEN;
 }
 
 static bool may_try(const tune_path *self, const prediction *of, uint32_t which) {
   char whole[TUNE_SETTINGS];
   const char *settings = of->cures[which].settings;
-  /* What keeps the device busy has no gain to report. */
-  const bool is_worth = of->cause == VERDICT_none || of->gain >= TUNE_LEAST || was_cured(self, of->cause);
-  return is_worth && strlen(settings) < TUNE_TEXT && !was_tried(self, settings) &&
-         tune_path_with(self, settings, whole);
+  return strlen(settings) < TUNE_TEXT && !was_tried(self, settings) && tune_path_with(self, settings, whole);
+}
+
+static tune_step step_of(const tune_path *self, const prediction *of, uint32_t which) {
+  const cure *from = &of->cures[which];
+  tune_step out = {
+      .cause = of->cause, .predicted = from->unpredicted ? (double)NAN : from->part * of->gain, .after = self->kept};
+  snprintf(out.settings, sizeof out.settings, "%s", from->settings);
+  return out;
 }
 
 bool tune_path_next(const tune_path *self, const predictions *of, tune_step *out) {
   if (self->count == TUNE_STEPS) return false;
-  for (int predicted = 1; predicted >= 0; predicted--)
+  for (kind wanted = PREDICTED; wanted < KINDS; wanted++)
     for (uint32_t i = 0; i < of->count; i++)
       for (uint32_t c = 0; c < of->all[i].cure_count; c++) {
-        const prediction *at = &of->all[i];
-        if (predicted != !at->cures[c].unpredicted || !may_try(self, at, c)) continue;
-        *out = (tune_step){.cause = at->cause,
-                           .predicted = predicted ? at->cures[c].part * at->gain : (double)NAN,
-                           .after = self->kept};
-        snprintf(out->settings, sizeof out->settings, "%s", at->cures[c].settings);
+        if (kind_of(&of->all[i], c) != wanted || !may_try(self, &of->all[i], c)) continue;
+        *out = step_of(self, &of->all[i], c);
         return true;
       }
   return false;
@@ -51,19 +52,51 @@ bool tune_path_with(const tune_path *self, const char *settings, char text[TUNE_
   return length >= 0 && length < TUNE_SETTINGS;
 }
 
-void tune_path_add(tune_path *self, const tune_step *step) {
-  tune_step *to = &self->steps[self->count++];
+static bool is_surely_faster(const ab_trial *got) {
+  return got->is_measured && got->verdict == OUTCOME_FASTER && got->of.of.ratio <= 1 - TUNE_LEAST;
+}
+
+void tune_path_settle(tune_path *self, tune_step *step, const ab_trial *got) {
   char text[TUNE_SETTINGS];
-  *to = *step;
-  to->kept = step->got.is_measured && step->got.verdict == OUTCOME_FASTER && step->got.of.of.ratio <= 1 - TUNE_LEAST &&
-             tune_path_with(self, step->settings, text);
-  if (!to->kept) return;
+  step->got = *got;
+  step->kept = is_surely_faster(got) && tune_path_with(self, step->settings, text);
+  if (!step->kept) return;
   memcpy(self->settings, text, sizeof text);
   self->kept++;
 }
 
-void tune_path_undo(tune_path *self) {
-  for (uint32_t i = 0; i < self->count; i++) self->steps[i].kept = false;
-  self->settings[0] = '\0';
-  self->kept = 0;
+void tune_path_add(tune_path *self, const tune_step *step) {
+  tune_step *to = &self->steps[self->count++];
+  *to = *step;
+  tune_path_settle(self, to, &step->got);
+}
+
+tune_step *tune_path_unsure(tune_path *self) {
+  tune_step *best = NULL;
+  for (uint32_t i = 0; i < self->count; i++) {
+    tune_step *at = &self->steps[i];
+    const resample_ratio *of = &at->got.of.of;
+    if (!at->got.is_measured || at->got.verdict != OUTCOME_UNCLEAR || at->again || at->after != self->kept ||
+        of->ratio > 1 - TUNE_LEAST)
+      continue;
+    if (!best || of->ratio < best->got.of.of.ratio) best = at;
+  }
+  return best;
+}
+
+const tune_step *tune_path_keep_first(tune_path *self) {
+  const tune_step *first = NULL;
+  for (uint32_t i = 0; i < self->count; i++) {
+    tune_step *at = &self->steps[i];
+    if (!at->kept) continue;
+    if (!first) {
+      first = at;
+      continue;
+    }
+    at->kept = false;
+    at->dropped = true;
+  }
+  if (first) snprintf(self->settings, sizeof self->settings, "%s", first->settings);
+  self->kept = first != NULL;
+  return first;
 }

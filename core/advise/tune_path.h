@@ -15,8 +15,9 @@ typedef struct tune_step {
   uint32_t cause;
   double predicted; /* share of the step; NaN: no replay tells */
   ab_trial got;
-  bool kept;
-  uint32_t after; /* how many had been kept before */
+  bool kept, dropped; /* dropped: it was kept, but all that was kept is no gain together */
+  bool again;         /* a second, longer trial was made */
+  uint32_t after;     /* how many had been kept before */
 } tune_step;
 
 typedef struct tune_path {
@@ -26,8 +27,8 @@ typedef struct tune_path {
 } tune_path;
 
 /* The next cure of `of` to try: one of a cause that gains TUNE_LEAST, the largest prediction first, then those that no
- * replay predicts, also of a cause that a kept cure has taken away. What was refused is tried again only after another
- * was kept. False: there is none. */
+ * replay predicts, then what is predicted to save less: recording may hide a gain, as when it makes the steps so slow
+ * that the loader keeps up. What was refused is tried again only after another was kept. False: there is none. */
 bool tune_path_next(const tune_path *self, const predictions *of, tune_step *out);
 
 /* All that is kept, with `settings` on top. False: there is no room for more. */
@@ -36,7 +37,12 @@ bool tune_path_with(const tune_path *self, const char *settings, char text[TUNE_
 /* Notes what came of a step, and keeps it if it is surely faster. */
 void tune_path_add(tune_path *self, const tune_step *step);
 
-/* Drops the kept settings: they turned out to be no gain together. */
-void tune_path_undo(tune_path *self);
+/* The step whose trial says that it may well save TUNE_LEAST, but not surely, and that had no second one: of several
+ * that which looks best. NULL: there is none. tune_path_settle keeps it if `got`, its second trial, says so. */
+tune_step *tune_path_unsure(tune_path *self);
+void tune_path_settle(tune_path *self, tune_step *step, const ab_trial *got);
+
+/* Drops all that is kept but the first, which was measured against the run as it began. Returns it. */
+const tune_step *tune_path_keep_first(tune_path *self);
 
 #endif

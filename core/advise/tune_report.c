@@ -12,6 +12,7 @@
 
 static const char *outcome_of(const tune_step *step) {
   if (step->kept) return "kept";
+  if (step->dropped) return "dropped";
   if (!step->got.is_measured) return "does not run";
   switch (step->got.verdict) {
   case OUTCOME_FASTER: return "below 1 %";

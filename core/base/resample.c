@@ -11,6 +11,7 @@
 enum { ROUNDS = 1000, LEAST_ROUNDS = 400 };
 /* Values drawn in all, so that a long sample does not take forever. */
 #define DRAWS 4000000
+#define HALF_PI 1.5707963267948966
 
 /* Below `limit`, which is far below 2^53. */
 static uint64_t below(uint64_t *state, uint64_t limit) {
@@ -158,7 +159,32 @@ bool resample_differences(const double *values, uint64_t count, uint64_t seed, r
   return true;
 }
 
+/* Two-sided p of Student's t. Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4. */
+static double student_p(double t, uint64_t freedom) {
+  const double angle = atan(fabs(t) / sqrt((double)freedom)), cosine = cos(angle);
+  double term = freedom % 2 ? cosine : 1, sum = 0;
+  for (uint64_t i = freedom % 2 ? 3 : 2; i <= freedom; i += 2) {
+    sum += term;
+    term *= cosine * cosine * (double)(i - 1) / (double)i;
+  }
+  return 1 - (freedom % 2 ? (angle + sin(angle) * sum) / HALF_PI : sin(angle) * sum);
+}
+
+static void students_ratio(const double *values, uint64_t count, resample_ratio *out) {
+  static const double quantiles[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469}; /* 97.5 %, of 1 degree and up */
+  double mean = 0, squares = 0;
+  for (uint64_t i = 0; i < count; i++) mean += values[i] / (double)count;
+  for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
+  const double error = sqrt(squares / (double)(count - 1) / (double)count), reach = quantiles[count - 2] * error;
+  const double p = error > 0 ? student_p(mean / error, count - 1) : fabs(mean) > 0 ? 0 : 1;
+  *out = (resample_ratio){exp(mean), exp(mean - reach), exp(mean + reach), fmax(p, 1.0 / (ROUNDS + 1))};
+}
+
 bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
+  if (count >= RESAMPLE_STUDENT_LEAST && count < RESAMPLE_RANKS_LEAST) {
+    students_ratio(values, count, out);
+    return true;
+  }
   const uint64_t rounds = rounds_for(count);
   double *scratch = malloc((count + rounds) * sizeof *scratch);
   if (!scratch) return false;

@@ -15,7 +15,11 @@ typedef struct resample_ratio {
 
 /* `rounds` logarithms of ratios measured in pairs. The ratio is that of their trimmed mean, a fifth cut off at either
  * end; the interval resamples rounds and, as Student's t does, reaches further when they are few; p is that of their
- * signed ranks. `count` > 0. False on no memory. */
+ * signed ranks. From the first number of rounds to below the second, the mean, the interval and p are Student's: the
+ * ranks of so few cannot give a p below 0.01, whatever the values. With fewer than the first, p is above that. `count`
+ * > 0. False on no memory. */
+#define RESAMPLE_STUDENT_LEAST 3
+#define RESAMPLE_RANKS_LEAST 8
 bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resample_ratio *out);
 
 /* Two samples in the order of their measurement, taken one after the other; all values above 0. The ratio is that of

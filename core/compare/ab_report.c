@@ -33,8 +33,9 @@ static void print_end(const ab_report *self, FILE *out) {
           self->partial ? "early"
           : of->narrow  ? "because the interval is narrow enough"
                         : "because the time was up");
-  if (of->restart_count < COMPARISON_LEAST)
-    fprintf(out, "         %d restarts are needed for a verdict: give it a longer --max-time\n", COMPARISON_LEAST);
+  if (of->restart_count < COMPARISON_RESTARTS_LEAST)
+    fprintf(out, "         %d restarts are needed for a verdict: give it a longer --max-time\n",
+            COMPARISON_RESTARTS_LEAST);
   if (of->of.spread >= COMPARISON_WIDE_SPREAD)
     fprintf(out, "         the rounds disagree by %.0f %%: the machine may be busy with other work%s\n",
             100 * of->of.spread,

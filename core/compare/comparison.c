@@ -24,7 +24,7 @@ outcome comparison_paired(const paired_ratio *of, double margin) {
     moved.low /= bias;
     moved.high *= bias;
   }
-  return comparison_outcome(&moved, of->restarts, margin);
+  return of->restarts < COMPARISON_RESTARTS_LEAST ? OUTCOME_UNCLEAR : comparison_of(&moved, margin);
 }
 
 const char *comparison_word(outcome of) {

@@ -11,6 +11,9 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
 /* A direction needs a permutation test that gives less. */
 #define COMPARISON_P 0.01
 
+/* Fewer restarts give no verdict on rounds in which both sides take turns. */
+#define COMPARISON_RESTARTS_LEAST RESAMPLE_STUDENT_LEAST
+
 /* With fewer values than the first on a side there is nothing to resample. With fewer than the second, measured one
  * after the other, there are so few runs of neighbours to shuffle that chance alone separates them as well as
  * COMPARISON_P asks. */
@@ -32,17 +35,17 @@ typedef struct paired_ratio {
   uint64_t rounds, restarts; /* what it is from */
 } paired_ratio;
 
-/* The same verdict on rounds, except where they disagree by COMPARISON_WIDE_SPREAD. There the machine's other work is
- * a part of what was measured, and may have hit one side more. The interval does not cover that: it says how far
- * chance moves the ratio, not how far a bias does. But the spread bounds the bias. Work that comes and goes and hits
- * one side alone separates the rounds that it hits from those that it spares by some distance; the mean of the rounds
- * moves by a share of that distance, and the interquartile range is about that distance when it hits more than a
- * quarter of them and spares more than a quarter. (When it hits fewer, the trimmed means leave most of them out. Work
- * that hits one side in nearly every round shows in no spread, and any statistic takes it for a slower side; taking
- * turns is the protection against that.) So a bias
- * that the spread shows is no larger than it, and twice the spread leaves room for hits that are too short to fill a
- * round. The verdict is that of the interval widened by this much at either end: nine times as long is SLOWER on a
- * busy machine, too; 30 % more is not when rounds disagree by 30 %. */
+/* The same verdict on rounds of COMPARISON_RESTARTS_LEAST or more, except where they disagree by
+ * COMPARISON_WIDE_SPREAD. There the machine's other work is a part of what was measured, and may have hit one side
+ * more. The interval does not cover that: it says how far chance moves the ratio, not how far a bias does. But the
+ * spread bounds the bias. Work that comes and goes and hits one side alone separates the rounds that it hits from those
+ * that it spares by some distance; the mean of the rounds moves by a share of that distance, and the interquartile
+ * range is about that distance when it hits more than a quarter of them and spares more than a quarter. (When it hits
+ * fewer, the trimmed means leave most of them out. Work that hits one side in nearly every round shows in no spread,
+ * and any statistic takes it for a slower side; taking turns is the protection against that.) So a bias that the spread
+ * shows is no larger than it, and twice the spread leaves room for hits that are too short to fill a round. The verdict
+ * is that of the interval widened by this much at either end: nine times as long is SLOWER on a busy machine, too; 30 %
+ * more is not when rounds disagree by 30 %. */
 #define COMPARISON_WIDE_SPREAD 0.25
 #define COMPARISON_BIAS_SPREADS 2
 outcome comparison_paired(const paired_ratio *of, double margin);

@@ -59,12 +59,14 @@ class CheckTune(unittest.TestCase):
         self.assertIn("1 of 1 cells end within 3 % of the best of a full sweep; 0 end slower", done.stdout)
 
     def test_one_that_stops_early_is_told(self):
-        done, cells = self.check("scenario.inject_us=0", "host_compute")
+        done, cells = self.check("scenario.inject_us=0", "host_")
         self.assertEqual(done.returncode, 1)
         self.assertEqual([cell["near"] for cell in cells], [False, False])
         self.assertAlmostEqual(cells[0]["best_to_tuned"][0], 0.8)
-        done, _ = self.check("scenario.inject_us=0", "host_compute", "--within", "25")
+        done, _ = self.check("scenario.inject_us=0", "host_", "--within", "25")
         self.assertEqual(done.returncode, 0, done.stdout)
+        _, (cell,) = self.check("scenario.inject_us=0", "host_compute")
+        self.assertEqual(cell["cell"], "host_compute", "a whole name is one cell")
 
     def test_one_that_ends_slower_fails_whatever_else(self):
         done, (cell,) = self.check("train.fused=false", "--within", "90", "--least", "0", "host_compute little")
