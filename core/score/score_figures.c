@@ -127,6 +127,7 @@ static void fixes_of(const judged *cells, uint32_t count, figures *out, room *at
 }
 
 static void gains_of(const judged *cells, uint32_t count, figures *out, room *at) {
+  for (uint32_t i = 0; i < count; i++) out->unknown_gains += cells[i].unknown_gains;
   for (uint32_t i = 0; i < count; i++)
     for (uint32_t g = 0; g < cells[i].gain_count; g++) at->gains[out->gains++] = fabs(cells[i].gain_errors[g]);
   out->value.gain_error_median = quantile_of(at->gains, out->gains, 0.5);

@@ -13,12 +13,12 @@ typedef struct judged {
   bool counts;             /* its effect is large enough, or it is a baseline */
   bool off_path;           /* the cause is there and hidden: it may not be named. Such a run never counts */
   bool held_out;
-  double effect, share;              /* of the step, 0..1; effect: 1 - baseline's step / its own */
-  double repeatable;                 /* 0..1 */
-  double idle_ns, unknown_ns;        /* of the ledger */
-  double gain_errors[FIGURES_GAINS]; /* of a cause: gain - what its cure really saves, in percentage points */
-  uint32_t gain_count;
-  double mixed_error;    /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
+  double effect, share;               /* of the step, 0..1; effect: 1 - baseline's step / its own */
+  double repeatable;                  /* 0..1 */
+  double idle_ns, unknown_ns;         /* of the ledger */
+  double gain_errors[FIGURES_GAINS];  /* of a cause: gain - what its cure really saves, in percentage points */
+  uint32_t gain_count, unknown_gains; /* unknown: of cures whose saving is not known well enough to judge by */
+  double mixed_error;                 /* of two causes at once: mean of |share - effect| of both; NaN: there is one */
   double fix_error;      /* of the step predicted without the cause, against the step measured; NaN: not tried */
   bool fix_is_own;       /* what was tried is the scenario's own cure, which leaves its injection out */
   bool fix_without_step; /* it was to be tried, and left no step to compare with */
@@ -61,8 +61,8 @@ typedef struct figures {
   cause_counts counts[FIGURES_CAUSES];
   calibration_bin bins[FIGURES_BINS];
   uint32_t counted, left_out, baselines, off_path, off_path_named, mixed; /* runs */
-  uint32_t gains;                                                         /* whose cure was run */
-  uint32_t tried, own_tried; /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
+  uint32_t gains, unknown_gains; /* whose cure was run; and whose cure's saving is not known well enough */
+  uint32_t tried, own_tried;     /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
   uint32_t fixes_without_step, fixes_slower;
   /* 95 %: Wilson's score interval for rates of right verdicts and of alarms, else by resampling the runs */
   figures_values value, low, high;

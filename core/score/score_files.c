@@ -80,8 +80,8 @@ static bool add_part(json_t *parts, const score *self, const score_part *part) {
                add_count(made, "fixes_tried", of->tried) && add_count(made, "own_fixes_tried", of->own_tried) &&
                add_count(made, "fixes_without_step", of->fixes_without_step) &&
                add_count(made, "fixes_slower", of->fixes_slower) && add_count(made, "mixed", of->mixed) &&
-               add_count(made, "gains", of->gains) && add_figures(made, of, 0, REPORT_FIGURES - 1) &&
-               json_text_add(made, "bins", bins_of(of));
+               add_count(made, "gains", of->gains) && add_count(made, "unknown_gains", of->unknown_gains) &&
+               add_figures(made, of, 0, REPORT_FIGURES - 1) && json_text_add(made, "bins", bins_of(of));
   for (uint32_t c = 0; c < of->causes; c++)
     if (is_seen(of, c)) whole = add_cause(causes, self, of, c) && whole;
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) {

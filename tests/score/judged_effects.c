@@ -115,6 +115,11 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.40, 1e-12);
   cr_assert(got.counts && got.truth == got.verdict);
+  cr_assert(!got.gain_count && got.unknown_gains == 1, "0.30 to 0.45: known too badly to judge a gain by");
+  run.label.cures[0].low = 0.36;
+  judge_mixed(&run, &got);
+  cr_assert(got.gain_count == 1 && !got.unknown_gains);
+  cr_assert_float_eq(got.gain_errors[0], 4, 1e-9);
   run.label = (truth_label){.effect = 0.50, .also = NAN}; /* nothing measured of the second: one cause as any */
   judge_mixed(&run, &got);
   cr_assert(isnan(got.mixed_error));
