@@ -335,6 +335,7 @@ static bool find(gains_judge *self) {
   if (!check_fidelity(self)) return false;
   if (!gains_judge_keep(self, out->recorded_ns, &out->keep)) return false;
   choose_serial(self, out->keep);
+  gains_judge_set_loader(self);
   gains_judge_run(self, out->keep, means);
   out->step_ns = means[GAINS_RUN_NOW];
   if (out->step_ns <= 0) return true;

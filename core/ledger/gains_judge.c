@@ -2,6 +2,7 @@
 #include "gains_judge.h"
 
 #include "base/stats.h"
+#include "facts/loader_pace.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,13 +50,29 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   }
 }
 
-double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
+static double replayed_mean(const gains_judge *self, const replay_variant *variant) {
   return fmax(gains_replays_mean(self->replays, variant), gains_replays_least(self->replays, variant));
 }
 
-/* The steps of a run that was replayed. Where the device is busy for longer: all steps alike. */
+/* A replay keeps each wait for a batch as long as it was. But where steps get shorter and the workers do not keep up,
+ * the loop waits for longer. */
+static double loader_least(const gains_judge *self, const replay_variant *variant) {
+  return variant->without & REPLAY_INPUT ? 0 : self->loader_ns;
+}
+
+double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
+  return fmax(replayed_mean(self, variant), loader_least(self, variant));
+}
+
+void gains_judge_set_loader(gains_judge *self) {
+  const timeline *of = &self->timeline;
+  self->loader_ns = fmin(loader_pace_ns(of->facts, of->bounds[0], of->bounds[of->step_count]), self->out->recorded_ns);
+  self->out->loader_ns = self->loader_ns;
+}
+
+/* The steps of a run that was replayed. Where the device or the loader takes longer: all steps alike. */
 static double bound_steps(const gains_judge *self, const replay_variant *variant, double replayed, double *steps) {
-  const double mean = fmax(replayed, gains_replays_least(self->replays, variant));
+  const double mean = fmax(fmax(replayed, gains_replays_least(self->replays, variant)), loader_least(self, variant));
   const double longer = replayed > 0 ? mean / replayed : 1;
   for (uint32_t s = 0; s < self->count; s++) steps[s] *= longer;
   return mean;
@@ -220,10 +237,10 @@ static bool unprofiled_step(const gains_judge *self, double recorded_ns, double 
   return true;
 }
 
-/* How much longer than `wanted_ns` a step takes with that share of the launching. */
+/* How much longer than `wanted_ns` a step takes with that share of the launching, if no wait for a batch changes. */
 static double step_beyond(const gains_judge *self, double keep, double wanted_ns) {
   const replay_variant variant = {.keep = keep};
-  return gains_judge_mean(self, &variant) - wanted_ns;
+  return replayed_mean(self, &variant) - wanted_ns;
 }
 
 /* The share of the launching with which a step takes `wanted_ns`. A step grows with the share, mostly in a straight

@@ -15,6 +15,7 @@ typedef struct gains_judge {
   program program;
   gains_replays *replays;
   double *steps;         /* GAINS_RUN_COUNT lists of `count` */
+  double loader_ns;      /* no step takes less while batches are loaded, 0: nothing says how long they take */
   uint32_t first, count; /* steps that are judged */
   bool chains;           /* serial streams: chains are removed, not only their waits */
   bool applies[VERDICT_COUNT];
@@ -29,11 +30,14 @@ void gains_judge_close_steps(gains_judge *self);
 bool gains_judge_is_several(const gains_judge *self);
 /* Takes one more cause away. */
 void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant *from);
-/* Mean of the judged steps of a replay, or what the device takes at least. */
+/* Mean of the judged steps of a replay, or what the device or the loader's workers take at least. */
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 /* All runs of one `keep`, kept in `steps`; their means go to `means`, of GAINS_RUN_COUNT. */
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
+
+/* What the loader's workers need for a batch: no step takes less, and the recorded ones did not. */
+void gains_judge_set_loader(gains_judge *self);
 
 /* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`
  * are those of the keep in `out`. */

@@ -18,14 +18,22 @@ static int64_t repeated_ns(const timeline *of, const timeline_record *record, do
   return (int64_t)(once + (ns - once) * times);
 }
 
-/* As many waves more as the blocks of all passes need. A copy takes as many times as long; a device without grids is
- * taken as full. */
+/* Where the blocks of all passes fill the device, this part of what lies between as many waves more and as many times
+ * the work. In a pass, a kernel finds in the cache what the one before it left there; of all samples less fits in. And
+ * sums over the samples keep their grid. Of 22 runs of small_batch on an H200, whose kernels were also recorded with
+ * all passes in one, the mean error is 5.2 points of the step with it, and 6.0 without. */
+#define FILLED 0.3
+
+/* As many waves more as the blocks of all passes need, or somewhat longer. A copy takes as many times as long; a device
+ * without grids is taken as full. */
 static int64_t merged_ns(const timeline *of, const timeline_record *record) {
   const pd_activity *detail = &timeline_row(of, record)->detail;
   const double passes = (double)of->passes;
-  if (!has_waves(detail)) return repeated_ns(of, record, passes);
+  const int64_t longest = repeated_ns(of, record, passes);
+  if (!has_waves(detail)) return longest;
   const double waves = (double)detail->u.kernel.waves;
-  return repeated_ns(of, record, fmax(1, passes * waves) / fmax(1, waves));
+  const int64_t shortest = repeated_ns(of, record, fmax(1, passes * waves) / fmax(1, waves));
+  return shortest + (int64_t)(FILLED * fmin(1, passes * waves) * (double)(longest - shortest));
 }
 
 static replay_owners owners_of(const timeline *of, const timeline_record *record, const timeline_call *call) {

@@ -86,6 +86,12 @@ static void add_notes(table_build *table, const table_work *work) {
                                  "%.2f %% (median) and %.2f %% (worst).",
                                  100 * of->miss_median, 100 * of->miss_worst));
   if (of->cost_known && of->added_ns > 0) add_cost(table, work);
+  if (of->loader_ns >= of->step_ns)
+    table_note(table,
+               arena_format(work->arena,
+                            "The loader's workers make a batch in %.1f us: while the loop waits for them, a step "
+                            "takes no less, whatever else is removed.",
+                            1e-3 * of->loader_ns));
   if (of->keep < 1)
     table_note(table, arena_format(work->arena,
                                    "%.0f %% of the host's time in launching, and of the gaps between queued "

@@ -3,6 +3,29 @@
 
 #include "ledger/cures.h"
 
+/* Two workers make batches in 200 us each, one after the other, for steps of 100 us, of which the device works 60. */
+PD_TEST(verdict, the_loader_sets_the_pace_whatever_else_is_removed) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t at = (int64_t)s * 100000, train = at + 40000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, train);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
+    fake_kernel(rig.fake, "k", stream, train + 1000, at + 100000, s + 1);
+  }
+  for (uint32_t w = 0; w < 2; w++) {
+    const uint32_t worker = fake_thread(rig.fake, 4243 + w, w ? "pdhost loader 1" : "pdhost loader 0");
+    for (int64_t b = 0; b < 3; b++)
+      fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, b * 200000, (b + 1) * 200000);
+  }
+  rig_finish(&rig);
+  const char *note = rig_table(&rig, "gains")->note;
+  cr_assert(strstr(note, "The loader's workers make a batch in 100.0 us: while the loop waits"), "%s", note);
+  rig_end(&rig);
+}
+
 /* A worker makes a batch of `batch_us`, of which it reads `read_us`, for each of five steps of 60 us of work. */
 static void loaded_steps(analysis_rig *rig, int64_t batch_us, int64_t read_us, uint32_t cores) {
   rig_begin(rig);

@@ -1,0 +1,62 @@
+/* Steps whose batches come from a loader with workers: it sets the pace where it does not keep up. */
+#include "gains_rig.h"
+
+/* Steps of 200 us: the loop waits for a batch for 100 us, then launches ten kernels in as much time, half of which the
+ * recorder took. Two workers make a batch in `batch_ns` each, one after the other. */
+static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
+  enum { WORKERS = 2 };
+  gains_rig rig;
+  begin(&rig);
+  rig.twin = (pd_twin){.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t start = add_step(&rig, s), train = start + 100000;
+    fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", rig.thread, start, train);
+    for (int64_t i = 0; i < 10; i++) {
+      const int64_t end = train + (i + 1) * 10000;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, end - 10000, end, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, end, end + 2000, rig.correlation);
+    }
+  }
+  for (uint32_t w = 0; w < WORKERS; w++) {
+    const uint32_t worker = fake_thread(rig.fake, 2 + w, w ? "pdhost loader 1" : "pdhost loader 0");
+    for (uint64_t b = 0; b < batches; b++) {
+      const int64_t at = (int64_t)b * batch_ns;
+      fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at, at + batch_ns);
+    }
+  }
+  judge(&rig, PD_FACT_INPUT, out);
+}
+
+/* Without the recorder the loop would come for its batches 50 us earlier, and would wait for them. */
+PD_TEST(gains, a_step_takes_no_less_than_the_loader_needs_for_a_batch) {
+  gains out;
+  loaded_steps(380000, 3, &out);
+  cr_assert_float_eq(out.loader_ns, 190000, 1e-6);
+  cr_assert_float_eq(out.step_ns, 190000, 1e-6);
+  cr_assert_float_eq(out.causes[VERDICT_input_bound].gain, 1 - 50000 / 190000.0, 0.02);
+  cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 0, 1e-9, "the loop would wait for longer");
+  cr_assert_eq(out.cause, VERDICT_input_bound);
+  cr_assert(out.causes[VERDICT_input_bound].low <= out.causes[VERDICT_input_bound].gain);
+  cr_assert_float_eq(out.without[0].step_ns, 50000, 3000);
+}
+
+PD_TEST(gains, recorded_steps_took_no_less_than_their_batches) {
+  gains out;
+  loaded_steps(500000, 2, &out);
+  cr_assert_float_eq(out.step_ns, out.recorded_ns, 1e-6);
+}
+
+PD_TEST(gains, a_loader_that_keeps_up_bounds_nothing) {
+  gains out;
+  loaded_steps(100000, 3, &out);
+  cr_assert_float_eq(out.loader_ns, 50000, 1e-6);
+  cr_assert_float_eq(out.step_ns, 150000, 2000);
+  cr_assert_gt(out.causes[VERDICT_launch_bound].gain, 0.2);
+}
+
+PD_TEST(gains, one_batch_of_each_worker_does_not_tell_how_many_there_are) {
+  gains out;
+  loaded_steps(380000, 1, &out);
+  cr_assert_float_eq(out.loader_ns, 0, 1e-9);
+  cr_assert_float_eq(out.step_ns, 150000, 2000);
+}
