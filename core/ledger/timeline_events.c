@@ -117,13 +117,21 @@ static bool is_in_one_operation(const timeline *self, const timeline_record *a, 
   return facts_is_operation(facts_range(self->facts, range)->kind);
 }
 
+/* What holds up the device's own work: a copy to or from the host may well have to wait for what it copies. */
+static bool works_on_device(const timeline *self, const timeline_record *record) {
+  const pd_activity *detail = &timeline_row(self, record)->detail;
+  if (record->kind == PD_ACTIVITY_KERNEL || record->kind == PD_ACTIVITY_MEMSET) return true;
+  return detail->kind == PD_ACTIVITY_MEMCPY && detail->u.copy.from == PD_MEMORY_DEVICE &&
+         detail->u.copy.to == PD_MEMORY_DEVICE;
+}
+
 static bool add_edge(timeline *self, timeline_record *to, uint32_t from) {
   if (!PD_ARRAY_FIT(self->edges, self->edge_room, self->edge_count + 1)) return false;
   const timeline_record *source = &self->records[from];
   self->edges[self->edge_count++] =
       (replay_edge){.record = from,
-                    .apart = (to->kind == PD_ACTIVITY_KERNEL || to->kind == PD_ACTIVITY_MEMSET) &&
-                             source->kind == PD_ACTIVITY_KERNEL && !is_in_one_operation(self, to, source) &&
+                    .apart = works_on_device(self, to) && source->kind == PD_ACTIVITY_KERNEL &&
+                             !is_in_one_operation(self, to, source) &&
                              !facts_is_communication(self->facts, timeline_row(self, source)->name) &&
                              !facts_is_communication(self->facts, timeline_row(self, to)->name)};
   to->edge_count++;

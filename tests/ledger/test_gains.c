@@ -313,25 +313,46 @@ PD_TEST(gains, streams_that_run_beside_each_other_are_a_librarys_where_operation
   cr_assert_lt(saved_by_no_wait(true), 0.01);
 }
 
-/* Half of a step runs on another stream, and the rest, which begins with a set, waits for it. */
-PD_TEST(gains, a_set_that_waits_for_another_stream_is_held_up_as_a_kernel_is) {
+enum { BEGINS_WITH_SET, BEGINS_WITH_COPY, BEGINS_WITH_COPY_TO_HOST };
+
+/* Half of a step runs on another stream, and the rest waits for it. */
+static void half_waits(int begins_with, gains *out) {
   gains_rig rig;
-  gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = add_step(&rig, s);
+    const int64_t start = add_step(&rig, s), at = start + 101000;
+    const bool sets = begins_with == BEGINS_WITH_SET;
     launch(&rig, rig.side, start, start + 5000, start + 100000);
     event(&rig, start + 1500);
-    fake_call(rig.fake, PD_API_MEMSET, "cudaMemsetAsync", rig.thread, start + 2000, start + 3000, ++rig.correlation);
-    fake_kernel(rig.fake, "Memset (Device)", rig.main, start + 101000, start + 103000, rig.correlation)->detail.kind =
-        PD_ACTIVITY_MEMSET;
+    fake_call(rig.fake, sets ? PD_API_MEMSET : PD_API_MEMCPY, sets ? "cudaMemsetAsync" : "cudaMemcpyAsync", rig.thread,
+              start + 2000, start + 3000, ++rig.correlation);
+    if (sets)
+      fake_kernel(rig.fake, "Memset (Device)", rig.main, at, at + 2000, rig.correlation)->detail.kind =
+          PD_ACTIVITY_MEMSET;
+    else
+      fake_copy(rig.fake, PD_MEMORY_DEVICE, begins_with == BEGINS_WITH_COPY ? PD_MEMORY_DEVICE : PD_MEMORY_PINNED, 4096,
+                rig.main, at, at + 2000, rig.correlation);
     launch(&rig, rig.main, start + 4000, start + 104000, start + STEP_NS - 1000);
     fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, start + 6000, start + STEP_NS,
               ++rig.correlation);
   }
-  judge(&rig, PD_FACT_RECORDER_COST, &out);
+  judge(&rig, PD_FACT_RECORDER_COST, out);
+}
+
+PD_TEST(gains, a_set_that_waits_for_another_stream_is_held_up_as_a_kernel_is) {
+  gains out;
+  half_waits(BEGINS_WITH_SET, &out);
   cr_assert_float_eq(out.causes[VERDICT_serial_streams].gain, 0.47, 0.02);
   cr_assert_eq(out.cause, VERDICT_serial_streams);
+}
+
+/* So do batches that are copied to where a graph reads them. */
+PD_TEST(gains, a_copy_within_the_device_that_waits_for_another_stream_is_held_up_too) {
+  gains out;
+  half_waits(BEGINS_WITH_COPY, &out);
+  cr_assert_float_eq(out.causes[VERDICT_serial_streams].gain, 0.47, 0.02);
+  half_waits(BEGINS_WITH_COPY_TO_HOST, &out);
+  cr_assert_lt(out.causes[VERDICT_serial_streams].gain, 0.01);
 }
 
 PD_TEST(gains, a_long_section_on_another_stream_is_no_hop) {
