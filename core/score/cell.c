@@ -84,14 +84,14 @@ static bool was_given(const char *place, const char *list) {
   return true;
 }
 
-bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
-              error *err) {
+bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, const char *suffix, reading *out,
+              bool *was_there, error *err) {
   char name[ARGUMENT_BYTES / 2], place[ARGUMENT_BYTES];
   char line[ERROR_LINE_BYTES];
   saved_run command = {.words = NULL};
   int code = CODE_DONE;
   corpus_cell_name(self->corpus, cell, name, sizeof name);
-  snprintf(place, sizeof place, "%s/%s%s", self->folder, name, fix ? "_fix" : "");
+  snprintf(place, sizeof place, "%s/%s%s", self->folder, name, suffix);
   make_command(&command, self->corpus, cell, fix, self->program, place);
   *was_there = self->only_read || saved_run_is_there(&command, place);
   *out = READING_FAILED;

@@ -14,10 +14,10 @@ typedef struct cell_runner {
 /* Why the last run that read "failed" did, in one line. [main thread] */
 const char *cell_failure(void);
 
-/* Runs the cell, with the settings `fix` on top ("_fix" is added to its folder's name) or without (NULL), or reads what
- * is there when the same command was run before. A run that failed, or left no window that can be read, reads "failed".
- * False: a signal ended it, or nothing could be run, see `err`. */
-bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, reading *out, bool *was_there,
-              error *err);
+/* Runs the cell, with the settings `fix` on top or without (NULL), or reads what is there when the same command was run
+ * before. Its folder is named after the cell, and `suffix`. A run that failed, or left no window that can be read,
+ * reads "failed". False: a signal ended it, or nothing could be run, see `err`. */
+bool cell_run(const cell_runner *self, const corpus_cell *cell, const char *fix, const char *suffix, reading *out,
+              bool *was_there, error *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two runs of the same differ by this much. */
 #define SLOWER 1.01
 
 static uint32_t name_index(cause_names *self, const char *name) {
@@ -132,8 +131,10 @@ static double mixed_error(const corpus_group *group, const reading *of) {
 /* What the verdict says of the program: that recording takes the most time is said where nothing of it does. */
 static const char *blamed(const reading *of) { return strcmp(of->cause, "profiler") ? of->cause : "none"; }
 
+bool judge_is_slower(double step_ns, double with_ns) { return step_ns > 0 && with_ns > SLOWER * step_ns; }
+
 static bool is_slower(const reading *of, const fix_trial *fix) {
-  return fix->settings && of->step_ns > 0 && fix->step_ns > SLOWER * of->step_ns;
+  return fix->settings && judge_is_slower(of->step_ns, fix->step_ns);
 }
 
 /* What the verdict says that its cause saves: of launching, where a graph measured that, what a graph is to save. */

@@ -42,6 +42,10 @@ typedef struct score {
  * group's or the reading's. */
 const char *judge_truth(const corpus_group *group, const reading *of);
 
+/* Whether a step that takes `with_ns` with a fix takes longer than without: two runs of the same differ by a hundredth.
+ */
+bool judge_is_slower(double step_ns, double with_ns);
+
 /* Fills `judged` and `parts` from the rest. False on no memory, or with more names than FIGURES_CAUSES: see `err`. */
 bool score_judge(score *self, error *err);
 

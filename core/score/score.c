@@ -52,7 +52,7 @@ static bool run_cells(const cell_runner *runner, const rank_deal *deal, reading 
     bool was_there = false;
     if (deal && !rank_deal_has(deal, i)) continue;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], NULL, &readings[i], &was_there, err)) return false;
+    if (!cell_run(runner, &all->cells[i], NULL, "", &readings[i], &was_there, err)) return false;
     show(&at, name, readings[i].cause, was_there);
     if (strcmp(readings[i].cause, "failed") != 0) continue;
     failed++;
@@ -71,6 +71,19 @@ static const char *fix_of(const corpus *all, const reading *of, uint32_t i) {
   return strcmp(judge_truth(&all->groups[cell->group], of), of->cause) ? NULL : of->fix;
 }
 
+/* A fix that seems to make the step longer is run once more, and the faster run counts: other work of the machine may
+ * have stalled the first. */
+static bool try_fix(const cell_runner *runner, const corpus_cell *cell, const char *fix, double step_ns, reading *out,
+                    bool *was_there, error *err) {
+  reading again;
+  bool ignored;
+  if (!cell_run(runner, cell, fix, "_fix", out, was_there, err)) return false;
+  if (!judge_is_slower(step_ns, out->step_ns)) return true;
+  if (!cell_run(runner, cell, fix, "_fix_again", &again, &ignored, err)) return false;
+  if (again.step_ns > 0 && again.step_ns < out->step_ns) *out = again;
+  return true;
+}
+
 static bool try_fixes(const cell_runner *runner, const rank_deal *deal, const reading *readings, fix_trial *fixes,
                       error *err) {
   const corpus *all = runner->corpus;
@@ -84,7 +97,7 @@ static bool try_fixes(const cell_runner *runner, const rank_deal *deal, const re
     bool was_there = false;
     reading with;
     corpus_cell_name(all, &all->cells[i], name, sizeof name);
-    if (!cell_run(runner, &all->cells[i], fix, &with, &was_there, err)) return false;
+    if (!try_fix(runner, &all->cells[i], fix, readings[i].step_ns, &with, &was_there, err)) return false;
     fixes[i] = (fix_trial){fix, with.step_ns};
     show(&at, name, fix, was_there);
     if (with.step_ns > 0) continue;

@@ -95,6 +95,16 @@ class Corpus(ScoreCase):
                     # On top of the cell's own value.
                     self.assertGreater(words.index("scenario.inject_us=0"), words.index("--scenario"))
 
+            # A run of a fix that something stalled: a second one puts it right.
+            here = os.path.join(folder, "results/score", "host_compute_scenario.inject_us={}_seed0{}/window0.pdw")
+            shutil.copy(here.format(20000, ""), here.format(2000, "_fix"))
+            run = score(folder, "c.ini")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            got, cells = self.check_files(os.path.join(folder, "results/score"))
+            self.assertTrue(os.path.exists(here.format(2000, "_fix_again")))
+            self.assertFalse(os.path.exists(here.format(20000, "_fix_again")))
+            self.assertEqual(got["parts"]["all"]["fixes_slower"], 0, cells)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
