@@ -19,7 +19,7 @@ enum { FILE_BYTES = 256 };
 /* A trial takes so long at most; a shorter rest of the budget tells nothing. */
 #define TRIAL_S 15.0
 #define LEAST_TRIAL_S 1.0
-/* What a trial leaves unsure gets one this many times as long, if the budget has it left in the end. */
+/* What a trial leaves unsure gets one up to this many times as long, if the budget has it left in the end. */
 #define AGAIN 3.0
 /* A look before a trial: what is no faster in it gets no trial, and what is surely so much faster needs none, so that
  * the budget is enough for all cures. */
@@ -77,8 +77,8 @@ const args_command tune_command = {
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
-        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. A trial takes 15 "
-        "seconds or a fifth of the budget at most. With a budget of 30 seconds or more, one of 3 seconds comes first: "
+        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. What is predicted to "
+        "save less is tried last. A trial takes 15 seconds or a fifth of the budget at most. With a budget of 30 seconds or more, one of 3 seconds comes first: "
         "a cure that is not faster in it, or whose saving is surely above 5 %, gets no more time. Then it records "
         "again, with what is kept, and goes on until no cure is left; what was not sure is measured longer if there is "
         "time. In the end all kept settings together are measured against the original run; if that does not say "
@@ -147,7 +147,10 @@ static bool try_again(tuner *self, error *err) {
     char with[TUNE_SETTINGS];
     ab_trial got;
     const double time_s = fmin(AGAIN * longest_s(self), for_trials(self));
-    if (time_s <= longest_s(self)) return true;
+    if (time_s <= longest_s(self)) {
+      self->end = "the budget is used up";
+      return true;
+    }
     (void)tune_path_with(&self->path, step->settings, with);
     const char *const texts[2] = {self->path.settings, with};
     progress_enter("trying what was not sure", "step", 0);
@@ -162,7 +165,7 @@ static bool try_again(tuner *self, error *err) {
 static bool try_until_kept(tuner *self, const predictions *of, bool *more, error *err) {
   tune_step step;
   const uint32_t kept = self->path.kept;
-  self->end = "nothing is left that gains 1 %";
+  self->end = "nothing is left to try";
   *more = false;
   while (self->path.kept == kept && tune_path_next(&self->path, of, &step)) {
     if (for_a_trial(self) < LEAST_TRIAL_S) {

@@ -8,7 +8,7 @@ typedef struct tune_report {
   const tune_path *path;
   const predictions *of; /* of the run as it began */
   const ab_trial *whole; /* of all that is kept, against the run as it began; NULL: nothing is */
-  const char *end;       /* why it ended: "nothing is left that gains 1 %" */
+  const char *end;       /* why it ended: "nothing is left to try" */
   const char *file;      /* written; NULL: none */
   double spent_s, budget_s;
 } tune_report;

@@ -170,21 +170,18 @@ static double student_p(double t, uint64_t freedom) {
   return 1 - (freedom % 2 ? (angle + sin(angle) * sum) / HALF_PI : sin(angle) * sum);
 }
 
-static void students_ratio(const double *values, uint64_t count, resample_ratio *out) {
-  static const double quantiles[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469}; /* 97.5 %, of 1 degree and up */
+void resample_student(const double *values, uint64_t count, resample_ratio *out) {
+  static const double quantiles[] = {4.3027, 3.1824, 2.7764, 2.5706, 2.4469}; /* 97.5 %, of 2 degrees of freedom and up */
   double mean = 0, squares = 0;
   for (uint64_t i = 0; i < count; i++) mean += values[i] / (double)count;
   for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
-  const double error = sqrt(squares / (double)(count - 1) / (double)count), reach = quantiles[count - 2] * error;
+  const double error = sqrt(squares / (double)(count - 1) / (double)count);
+  const double reach = quantiles[count - RESAMPLE_STUDENT_LEAST] * error;
   const double p = error > 0 ? student_p(mean / error, count - 1) : fabs(mean) > 0 ? 0 : 1;
   *out = (resample_ratio){exp(mean), exp(mean - reach), exp(mean + reach), fmax(p, 1.0 / (ROUNDS + 1))};
 }
 
 bool resample_paired(const double *values, uint64_t count, uint64_t seed, resample_ratio *out) {
-  if (count >= RESAMPLE_STUDENT_LEAST && count < RESAMPLE_RANKS_LEAST) {
-    students_ratio(values, count, out);
-    return true;
-  }
   const uint64_t rounds = rounds_for(count);
   double *scratch = malloc((count + rounds) * sizeof *scratch);
   if (!scratch) return false;

@@ -15,12 +15,14 @@ typedef struct resample_ratio {
 
 /* `rounds` logarithms of ratios measured in pairs. The ratio is that of their trimmed mean, a fifth cut off at either
  * end; the interval resamples rounds and, as Student's t does, reaches further when they are few; p is that of their
- * signed ranks. From the first number of rounds to below the second, the mean, the interval and p are Student's: the
- * ranks of so few cannot give a p below 0.01, whatever the values. With fewer than the first, p is above that. `count`
- * > 0. False on no memory. */
+ * signed ranks. `count` > 0. False on no memory. */
+bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resample_ratio *out);
+
+/* The same of RESAMPLE_STUDENT_LEAST rounds or more, but fewer than RESAMPLE_RANKS_LEAST: their mean, with the interval
+ * and p of Student's t. The ranks of so few cannot give a p below 0.01, whatever the values. */
 #define RESAMPLE_STUDENT_LEAST 3
 #define RESAMPLE_RANKS_LEAST 8
-bool resample_paired(const double *rounds, uint64_t count, uint64_t seed, resample_ratio *out);
+void resample_student(const double *rounds, uint64_t count, resample_ratio *out);
 
 /* Two samples in the order of their measurement, taken one after the other; all values above 0. The ratio is that of
  * their medians; the interval resamples runs of neighbours, whose noise is alike; p shuffles such runs and looks at

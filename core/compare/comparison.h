@@ -8,7 +8,7 @@ typedef enum outcome { OUTCOME_UNCLEAR = 0, OUTCOME_SAME, OUTCOME_FASTER, OUTCOM
 
 /* Differences below this share do not matter to anybody, unless --margin says so. */
 #define COMPARISON_MARGIN 0.01
-/* A direction needs a permutation test that gives less. */
+/* A direction needs a p below this. */
 #define COMPARISON_P 0.01
 
 /* Fewer restarts give no verdict on rounds in which both sides take turns. */

@@ -26,7 +26,9 @@ bool rounds_ratio(const rounds *self, paired_ratio *out) {
   double *at = logs;
   for (uint64_t i = 0; i < self->restart_count; at += self->restart_rounds[i++])
     means[i] = resample_trimmed_mean(at, self->restart_rounds[i]);
-  ok = ok && resample_paired(means, self->restart_count, SEED, &out->of);
+  const bool few = self->restart_count >= RESAMPLE_STUDENT_LEAST && self->restart_count < RESAMPLE_RANKS_LEAST;
+  if (few) resample_student(means, self->restart_count, &out->of);
+  ok = ok && (few || resample_paired(means, self->restart_count, SEED, &out->of));
   free(logs);
   return ok;
 }

@@ -118,7 +118,7 @@ typedef struct gains {
   double keep;           /* how much of the launching is the program's own */
   double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
   double busy;           /* of the steps' time */
-  double loader_ns;      /* the workers of the loader make a batch in it, and no step takes less; 0: not known */
+  double loader_ns;      /* the loader's workers need so long for a batch; 0: the loop waits for none, or not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;

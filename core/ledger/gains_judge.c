@@ -66,8 +66,12 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant) 
 
 void gains_judge_set_loader(gains_judge *self) {
   const timeline *of = &self->timeline;
-  self->loader_ns = fmin(loader_pace_ns(of->facts, of->bounds[0], of->bounds[of->step_count]), self->out->recorded_ns);
-  self->out->loader_ns = self->loader_ns;
+  const replay_variant now = {.keep = self->out->keep}, loaded = {.without = REPLAY_INPUT, .keep = self->out->keep};
+  const double with_ns = replayed_mean(self, &now), waits_ns = with_ns - replayed_mean(self, &loaded);
+  self->loader_ns = 0;
+  if (waits_ns < GAINS_MINOR * with_ns) return;
+  self->out->loader_ns = loader_pace_ns(of->facts, of->bounds[0], of->bounds[of->step_count]);
+  self->loader_ns = fmin(self->out->loader_ns, self->out->recorded_ns);
 }
 
 /* The steps of a run that was replayed. Where the device or the loader takes longer: all steps alike. */

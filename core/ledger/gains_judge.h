@@ -36,7 +36,8 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
-/* What the loader's workers need for a batch: no step takes less, and the recorded ones did not. */
+/* Where the loop waits for batches: no step takes less than the loader's workers need for one. The recorded steps show
+ * that this is no more than they took. */
 void gains_judge_set_loader(gains_judge *self);
 
 /* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`

@@ -87,7 +87,7 @@ typedef struct replay_record {
 
 typedef struct replay_edge {
   uint32_t record; /* that is waited for: launched before the one that waits */
-  bool apart;      /* of two kernels: gone where streams run apart */
+  bool apart;      /* of two kernels, or a set or a copy within the device behind one: gone where streams run apart */
 } replay_edge;
 
 typedef struct replay {
@@ -112,7 +112,7 @@ typedef struct replay_variant {
   bool same_kernels;     /* with `graph`: as one captured graph, whose kernels keep their fixed_ns */
   bool one_pass;         /* all passes through the model are one */
   bool longest;          /* with `one_pass`: its records take longest_ns */
-  bool apart;            /* kernels of one stream wait for none of another's */
+  bool apart;            /* the device's work on one stream waits for no kernel of another */
   bool eager;            /* delays that nothing known explains are gone */
   double keep; /* 0..1: how much of REPLAY_SCALED, of REPLAY_SHORT_GAP and of the own and tail time of waits is
                   the program's own; those of REPLAY_MEASUREMENT are whole */

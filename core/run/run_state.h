@@ -5,6 +5,7 @@
 #include "sink_set.h"
 #include "step_log.h"
 #include "unprofiled.h"
+#include "truth/dial_pace.h"
 #include "truth/run_truth.h"
 #include "abi/services.h"
 #include "base/log.h"
@@ -79,6 +80,7 @@ typedef struct run_state {
   bool dialled;       /* its steps have this amount in place of the scenario's own (truth/dial_run.h) */
   bool dialled_count; /* it is a mean: each step has a whole number */
   double amount;
+  dial_pace pace; /* where it is dialled: the pace that the amount follows */
   /* Steps with it before the scheduled ones: a fraction of a count falls on other steps of each block. */
   uint64_t dialled_steps;
   bool sync_timing, timer_only, amp, prefetch_to_device;

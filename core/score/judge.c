@@ -104,9 +104,11 @@ const char *judge_truth(const corpus_group *group, const reading *of) {
   return is_other(group, of) ? group->also : group->expect;
 }
 
-/* For each cause, the first cure whose saving its gain predicts. What was measured no better than this judges nothing:
- * of steps of 0.2 ms, the three rounds of a run may differ by a half. */
-#define GAIN_KNOWN_TO 0.05
+/* The widest interval of a saving that judges a gain: of steps of 0.2 ms, the three rounds of a run may differ by a
+ * half. */
+#define KNOWN_WIDTH 0.10
+
+/* For each cause, the first cure whose saving its gain predicts. */
 static void take_gain_errors(const reading *of, judged *out) {
   for (uint32_t i = 0; i < of->label.cure_count && of->step_ns > 0; i++) {
     const truth_label_cure *at = &of->label.cures[i];
@@ -115,7 +117,7 @@ static void take_gain_errors(const reading *of, judged *out) {
       is_first &= !of->label.cures[k].predicted || strcmp(of->label.cures[k].cause, at->cause) != 0;
     const double predicted = at->is_graph ? of->captured : reading_share(of, at->cause);
     if (!is_first) continue;
-    if (at->high - at->low > 2 * GAIN_KNOWN_TO)
+    if (at->high - at->low > KNOWN_WIDTH)
       out->unknown_gains++;
     else
       out->gain_errors[out->gain_count++] = 100 * (predicted - at->share);

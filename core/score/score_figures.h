@@ -42,7 +42,7 @@ typedef struct figures_values {
   double fix_error;               /* median */
   double own_fix_error, core_fix_error;     /* the same, of scenarios' own cures and of settings of the core */
   double mixed_error;                       /* of runs with two causes: mean, in percentage points */
-  double gain_error_median, gain_error_p95; /* of all gains whose cure was run: |gain - what it saves|, points */
+  double gain_error_median, gain_error_p95; /* of gains whose cure's saving is known: |gain - saving|, points */
   cause_figures of[FIGURES_CAUSES];
 } figures_values;
 
@@ -61,7 +61,7 @@ typedef struct figures {
   cause_counts counts[FIGURES_CAUSES];
   calibration_bin bins[FIGURES_BINS];
   uint32_t counted, left_out, baselines, off_path, off_path_named, mixed; /* runs */
-  uint32_t gains, unknown_gains; /* whose cure was run; and whose cure's saving is not known well enough */
+  uint32_t gains, unknown_gains; /* whose cure's saving is known; and those whose cure's is not, well enough */
   uint32_t tried, own_tried;     /* fixes; tried: with a fix_error, own_tried: of them scenarios' own cures */
   uint32_t fixes_without_step, fixes_slower;
   /* 95 %: Wilson's score interval for rates of right verdicts and of alarms, else by resampling the runs */

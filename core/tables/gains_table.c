@@ -69,7 +69,7 @@ static void add_cost(table_build *table, const table_work *work) {
                                    1e-3 * of->added_ns, 1e-3 * of->added_low_ns, 1e-3 * of->added_high_ns,
                                    1e-3 * of->record_ns));
   if (of->twin_rounds && of->added_low_ns <= 0) return;
-  if (left_ns > COST_LEFT * of->step_ns)
+  if (left_ns > COST_LEFT * of->step_ns && of->loader_ns < of->step_ns)
     table_note(table, arena_format(work->arena,
                                    "%.1f us of it cannot be taken off: the gains are of a step that still has them.",
                                    1e-3 * left_ns));

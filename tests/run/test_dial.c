@@ -3,6 +3,7 @@
 #include "pd_test.h"
 
 #include "run/truth/dial.h"
+#include "run/truth/dial_pace.h"
 
 #include <pdhost/scenario_kit.h>
 
@@ -300,4 +301,55 @@ PD_TEST(dial, steps_between_two_counts_have_either_and_the_mean_is_right) {
   cr_assert_eq(sum, 1300);
   at.dialled = 0;
   for (at.index = 0; at.index < 50; at.index++) cr_assert_eq(pd_kit_count(&at, 24), 24);
+}
+
+/* ---- once it is set ---- */
+
+static dial_pace set_dial(double us, double share, bool is_time, double amount, double control_ns) {
+  const config_dial asked = {.us = us, .share = share, .most = 1e6, .is_time = is_time, .is_count = !is_time};
+  dial_pace self = {.seen = 0};
+  truth_block_pair pair = {.without_ns = control_ns};
+  for (int i = 0; i < DIAL_PACE_LEAST; i++) dial_pace_see(&self, &pair, 1);
+  dial_pace_set(&self, &asked, amount);
+  return self;
+}
+
+/* The amount after some rounds whose control steps take `control_ns`. */
+static double follow(dial_pace *self, double control_ns) {
+  truth_block_pair pairs[DIAL_PACE_LEAST];
+  double amount = self->set;
+  for (int i = 0; i < DIAL_PACE_LEAST; i++) pairs[i] = (truth_block_pair){.without_ns = i % 4 ? control_ns : 9e9};
+  for (int round = 0; round < 4; round++) amount = dial_pace_follow(self, amount, pairs, DIAL_PACE_LEAST);
+  return amount;
+}
+
+PD_TEST(dial, a_share_follows_the_pace_of_the_control_steps) {
+  dial_pace share = set_dial(0, 0.2, true, 250, 1e6); /* of a step of 1 ms without it */
+  cr_assert_float_eq(follow(&share, 1.2e6), 300, 1e-9, "a fifth of a longer step is a longer time");
+  cr_assert_float_eq(dial_pace_mean(&share), (250 + 3 * 300) / 4.0, 1e-9);
+  cr_assert_float_eq(dial_pace_end(&share, 300), 300, 1e-9);
+  dial_pace near = set_dial(0, 0.2, true, 250, 1e6);
+  cr_assert_float_eq(follow(&near, 1.01e6), 250, 1e-9, "a hundredth is nothing to follow");
+  dial_pace us = set_dial(250, 0, true, 250, 1e6);
+  cr_assert_float_eq(follow(&us, 1.2e6), 250, 1e-9, "a time is a time");
+  dial_pace count = set_dial(0, 0.2, false, 60, 1e6);
+  cr_assert_float_eq(follow(&count, 1.2e6), 60, 1e-9, "each takes longer, and so does the step");
+}
+
+PD_TEST(dial, after_the_rounds_all_their_control_steps_say_the_pace) {
+  dial_pace share = set_dial(0, 0.2, true, 250, 1e6);
+  (void)follow(&share, 1.5e6);
+  cr_assert_float_eq(follow(&share, 1.1e6), 275, 1e-9, "the latest eight");
+  (void)follow(&share, 1.5e6);
+  (void)follow(&share, 1.5e6);
+  cr_assert_float_eq(dial_pace_end(&share, 375), 375, 1e-9, "two thirds of the latest 64");
+}
+
+PD_TEST(dial, a_share_follows_no_pace_that_is_not_known) {
+  dial_pace wild = set_dial(0, 0.2, true, 250, 1e6);
+  cr_assert_float_eq(follow(&wild, 9e6), 500, 1e-9);
+  dial_pace fresh = {.seen = 0};
+  const config_dial asked = {.share = 0.2, .most = 1e6, .is_time = true};
+  dial_pace_set(&fresh, &asked, 250);
+  cr_assert_float_eq(follow(&fresh, 1.2e6), 250, 1e-9, "no control step of the search");
 }

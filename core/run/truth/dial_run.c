@@ -54,8 +54,10 @@ static pd_status pairs_of(void *user, double amount, truth_block_pair *out, uint
   run->amount = amount;
   const pd_status status = one_round(run, &turns);
   *count = turns.count;
-  if (status == PD_OK) memcpy(out, turns.pairs, turns.count * sizeof *out);
-  return status;
+  if (status != PD_OK) return status;
+  memcpy(out, turns.pairs, turns.count * sizeof *out);
+  dial_pace_see(&run->pace, turns.pairs, turns.count);
+  return PD_OK;
 }
 
 static int64_t now_ns(void *user) {
@@ -68,6 +70,7 @@ pd_status dial_run(run_state *run) {
   const dial_source source = {prepare, pairs_of, now_ns, &loop};
   config_dial asked;
   if (!config_dial_of(run->settings, &asked)) return PD_OK;
+  run->pace = (dial_pace){.seen = 0};
   board_phase("setting the dial by control steps");
   progress_enter("setting the dial by control steps", "step", 0);
   run->dialled = true;
@@ -79,6 +82,7 @@ pd_status dial_run(run_state *run) {
   if (status == PD_OK) status = dial_find(&asked, &source, DIAL_RUN_LIMIT_NS, &amount);
   if (status != PD_OK) return status == PD_STOP && !run->stopped ? PD_OK : status;
   run->amount = amount;
+  dial_pace_set(&run->pace, &asked, amount);
   if (amount >= asked.most)
     log_line(PD_LOG_WARN, NULL, "[scenario] %s: %.4g is its maximum, and more may be needed for what was asked for",
              asked.key, asked.most);

@@ -33,13 +33,16 @@ static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
   return status;
 }
 
-/* Rounds of a dial: what is injected is the step's alone, so that they may be short. */
+/* Rounds of a dial: what is injected is the step's alone, so that they may be short. A share follows the pace. */
 static pd_status truth_turns(run_state *run) {
   aside_turns turns = {.timed = run->truth_block};
   pd_status status = aside_turns_run(run, &turns);
   if (status == PD_OK && !turns.count) return PD_STOP;
   for (uint64_t i = 0; i < turns.count && status == PD_OK; i++) status = truth_round(run->truth, &turns.pairs[i]);
-  return status;
+  if (status != PD_OK) return status;
+  run->amount = dial_pace_follow(&run->pace, run->amount, turns.pairs, turns.count);
+  truth_dial(run->truth, run->pace.asked.us, run->pace.asked.share, dial_pace_mean(&run->pace));
+  return PD_OK;
 }
 
 /* Blocks of a round, each kind once, forwards and backwards in turn. */
@@ -80,5 +83,6 @@ pd_status interleave_run(run_state *run) {
     if (status == PD_OK && kinds == BLOCK_KINDS)
       status = truth_round_input(run->truth, ns[BLOCK_WHOLE], ns[BLOCK_PLAIN_LOADER]);
   }
+  if (in_turns) run->amount = dial_pace_end(&run->pace, run->amount);
   return status;
 }

@@ -20,6 +20,8 @@ def time_of(text):
 if words[0] == "tune":
     print("pdhost: first some words")
     json.dump({{"settings": {settings!r}, "end": "nothing is left", "spent_s": 1, "steps": []}}, sys.stdout)
+elif words[0] == "ab" and set(words[-1].split()) ^ set(words[-2].split()) == {{"train.fused=true"}}:
+    sys.exit("pdhost: error: ab: A and B are the same configuration [PDH-0300]")
 elif words[0] == "ab":
     ratio = time_of(words[-1]) / time_of(words[-2])
     verdict = "SLOWER" if ratio > 1.01 else "FASTER" if ratio < 0.99 else "SAME"
@@ -57,6 +59,10 @@ class CheckTune(unittest.TestCase):
         self.assertEqual((len(self.runs), len(set(again))), (9, 3), self.runs)
         self.assertFalse([words for words in again if "train.fused=false" in words and "scenario.inject_us=0" not in words], again)
         self.assertIn("1 of 1 cells end within 3 % of the best of a full sweep; 0 end slower", done.stdout)
+
+    def test_a_setting_that_is_one_already_makes_no_difference(self):
+        done, (cell,) = self.check("train.channels_last=true scenario.inject_us=0 train.fused=true", "host_compute little")
+        self.assertEqual((done.returncode, cell["near"]), (0, True), done.stdout)
 
     def test_one_that_stops_early_is_told(self):
         done, cells = self.check("scenario.inject_us=0", "host_")

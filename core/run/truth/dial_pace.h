@@ -1,0 +1,38 @@
+/* How a time that stands for a share of the step follows the machine, whose pace other work changes within seconds: where
+ * the control steps take longer, so does the share of them. Other dials stay as they were set. Pure. [loop thread]
+ *
+ * The control steps alone say what the pace is: to follow the effect would be to set the dial by its own noise. */
+#ifndef CORE_RUN_TRUTH_DIAL_PACE_H
+#define CORE_RUN_TRUTH_DIAL_PACE_H
+
+#include "truth_effect.h"
+#include "config/config_dial.h"
+
+/* The pace is the median of the latest control steps: of as many as are kept for the search and for the steps after the
+ * rounds, of DIAL_PACE_LEAST from round to round. The time follows it to DIAL_PACE_MOST times what was found, and down
+ * to as small a part. */
+enum { DIAL_PACE_KEPT = 64, DIAL_PACE_LEAST = 8, DIAL_PACE_MOST = 2 };
+/* A change that is smaller is none. */
+#define DIAL_PACE_SAME 0.02
+
+typedef struct dial_pace {
+  config_dial asked;
+  double set, set_ns;            /* the amount that was found, and the control step at that time, 0: not known */
+  double recent[DIAL_PACE_KEPT]; /* control steps, the latest at (seen - 1) % DIAL_PACE_KEPT */
+  uint64_t seen;                 /* of all there were */
+  double sum;                    /* of the amounts of all pairs since */
+  uint64_t pairs;
+} dial_pace;
+
+/* Control steps of the search. */
+void dial_pace_see(dial_pace *self, const truth_block_pair *pairs, uint64_t count);
+/* The search is over: it found `amount`. */
+void dial_pace_set(dial_pace *self, const config_dial *asked, double amount);
+/* The pairs of a round with `amount`; the amount of the next round. */
+double dial_pace_follow(dial_pace *self, double amount, const truth_block_pair *pairs, uint64_t count);
+/* The rounds are over: the amount of the steps that follow; `amount` is the last one. */
+double dial_pace_end(const dial_pace *self, double amount);
+/* Of all pairs since the search. */
+double dial_pace_mean(const dial_pace *self);
+
+#endif
