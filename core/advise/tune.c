@@ -77,12 +77,13 @@ const args_command tune_command = {
     .usage = "[NAME] [-c FILE] [options]",
     .description =
         "Records a window, tries the cure that is predicted to save most, in turns with the run as it is (as pdhost ab "
-        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. What is predicted to "
-        "save less is tried last. A trial takes 15 seconds or a fifth of the budget at most. With a budget of 30 seconds or more, one of 3 seconds comes first: "
-        "a cure that is not faster in it, or whose saving is surely above 5 %, gets no more time. Then it records "
-        "again, with what is kept, and goes on until no cure is left; what was not sure is measured longer if there is "
-        "time. In the end all kept settings together are measured against the original run; if that does not say "
-        "FASTER, only the first is kept. Settings that change the arithmetic, such as train.amp, are never tried.\n\n"
+        "--loop does), and keeps it if the measurement says FASTER and the saving is at least 1 %. What is predicted "
+        "to save less is tried last. A trial takes 15 seconds or a fifth of the budget at most. With a budget of 30 "
+        "seconds or more, one of 3 seconds comes first: a cure that is not faster in it, or whose saving is surely "
+        "above 5 %, gets no more time. Then it records again, with what is kept, and goes on until no cure is left; "
+        "what was not sure is measured longer if there is time. In the end all kept settings together are measured "
+        "against the original run; if that does not say FASTER, only the first is kept. Settings that change the "
+        "arithmetic, such as train.amp, are never tried.\n\n"
         "The exit code is 0 when there is a report, that of the run when it fails, 8 when the file is there already, "
         "128+n when signal n ended it.",
     .options = rows,

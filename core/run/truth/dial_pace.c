@@ -9,7 +9,7 @@ void dial_pace_see(dial_pace *self, const truth_block_pair *pairs, uint64_t coun
   for (uint64_t i = 0; i < count; i++) self->recent[self->seen++ % DIAL_PACE_KEPT] = pairs[i].without_ns;
 }
 
-/* Of the latest `most`; 0: there are too few. */
+/* The median of the latest `most`; 0: there are too few. */
 static double control_ns(const dial_pace *self, uint64_t most) {
   const uint64_t count = self->seen < most ? self->seen : most;
   double sorted[DIAL_PACE_KEPT];

@@ -1,5 +1,6 @@
-/* How a time that stands for a share of the step follows the machine, whose pace other work changes within seconds: where
- * the control steps take longer, so does the share of them. Other dials stay as they were set. Pure. [loop thread]
+/* How a time that stands for a share of the step follows the machine, whose pace other work changes within seconds:
+ * where the control steps take longer, so does the share of them. Other dials stay as they were set. Pure. [loop
+ * thread]
  *
  * The control steps alone say what the pace is: to follow the effect would be to set the dial by its own noise. */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
@@ -32,7 +33,7 @@ void dial_pace_set(dial_pace *self, const config_dial *asked, double amount);
 double dial_pace_follow(dial_pace *self, double amount, const truth_block_pair *pairs, uint64_t count);
 /* The rounds are over: the amount of the steps that follow; `amount` is the last one. */
 double dial_pace_end(const dial_pace *self, double amount);
-/* Of all pairs since the search. */
+/* The mean over all pairs since the search. */
 double dial_pace_mean(const dial_pace *self);
 
 #endif
