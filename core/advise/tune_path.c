@@ -28,8 +28,9 @@ static bool may_try(const tune_path *self, const prediction *of, uint32_t which)
 
 static tune_step step_of(const tune_path *self, const prediction *of, uint32_t which) {
   const cure *from = &of->cures[which];
-  tune_step out = {
-      .cause = of->cause, .predicted = from->unpredicted ? (double)NAN : fmax(0, from->part * of->gain), .after = self->kept};
+  tune_step out = {.cause = of->cause,
+                   .predicted = from->unpredicted ? (double)NAN : fmax(0, from->part * of->gain),
+                   .after = self->kept};
   snprintf(out.settings, sizeof out.settings, "%s", from->settings);
   return out;
 }
