@@ -171,7 +171,8 @@ static double student_p(double t, uint64_t freedom) {
 }
 
 void resample_student(const double *values, uint64_t count, resample_ratio *out) {
-  static const double quantiles[] = {4.3027, 3.1824, 2.7764, 2.5706, 2.4469}; /* 97.5 %, of 2 degrees of freedom and up */
+  static const double quantiles[] = {4.3027, 3.1824, 2.7764, 2.5706,
+                                     2.4469}; /* 97.5 %, of 2 degrees of freedom and up */
   double mean = 0, squares = 0;
   for (uint64_t i = 0; i < count; i++) mean += values[i] / (double)count;
   for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);

@@ -118,7 +118,8 @@ static void sample_queue(const workers *self) {
 /* Makes batch `index`; the lock is not held. */
 static pd_status make(workers *self, const epoch_plan *plan, uint64_t index, slot *at, int64_t *count) {
   static pd_site site = PD_SITE("DataLoader worker: batch", PD_RANGE_WORKER);
-  const pd_status status = batch_buffer_reclaim(self->device, &at->buffer); /* waits for the device, and makes nothing */
+  const pd_status status =
+      batch_buffer_reclaim(self->device, &at->buffer); /* waits for the device, and makes nothing */
   if (status != PD_OK) return status;
   const bool begun = pd_range_begin(self->record, &site, NULL);
   *count = batch_make(&self->set, &self->config, plan, index, &at->buffer, worker_pause, self);
