@@ -170,14 +170,18 @@ static double student_p(double t, uint64_t freedom) {
   return 1 - (freedom % 2 ? (angle + sin(angle) * sum) / HALF_PI : sin(angle) * sum);
 }
 
-void resample_student(const double *values, uint64_t count, resample_ratio *out) {
-  static const double quantiles[] = {4.3027, 3.1824, 2.7764, 2.5706,
-                                     2.4469}; /* 97.5 %, of 2 degrees of freedom and up */
+/* 97.5 %, of two degrees of freedom and more; of six at most. */
+static double student_quantile(uint64_t freedom) {
+  static const double all[] = {4.3027, 3.1824, 2.7764, 2.5706, 2.4469};
+  enum { FIRST = RESAMPLE_STUDENT_LEAST - 1, LAST = RESAMPLE_RANKS_LEAST - 2 };
+  return all[freedom < FIRST ? 0 : freedom > LAST ? LAST - FIRST : freedom - FIRST];
+}
+
+void resample_student(const double *rounds, uint64_t count, resample_ratio *out) {
   double mean = 0, squares = 0;
-  for (uint64_t i = 0; i < count; i++) mean += values[i] / (double)count;
-  for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
-  const double error = sqrt(squares / (double)(count - 1) / (double)count);
-  const double reach = quantiles[count - RESAMPLE_STUDENT_LEAST] * error;
+  for (uint64_t i = 0; i < count; i++) mean += rounds[i] / (double)count;
+  for (uint64_t i = 0; i < count; i++) squares += (rounds[i] - mean) * (rounds[i] - mean);
+  const double error = sqrt(squares / (double)(count - 1) / (double)count), reach = student_quantile(count - 1) * error;
   const double p = error > 0 ? student_p(mean / error, count - 1) : fabs(mean) > 0 ? 0 : 1;
   *out = (resample_ratio){exp(mean), exp(mean - reach), exp(mean + reach), fmax(p, 1.0 / (ROUNDS + 1))};
 }
