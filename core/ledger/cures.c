@@ -1,6 +1,8 @@
 /* See cures.h. */
 #include "cures.h"
 
+#include "facts/loader_use.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -45,34 +47,11 @@ static bool has_offers(const verdict_setting *self, pd_offers wanted) {
 
 /* ---- input ---- */
 
-typedef struct loading {
-  double batch_ns, read_ns; /* of one batch: making it, and reading within that */
-  uint64_t batches;
-} loading;
-
-static loading loading_of(const trace_facts *facts) {
-  loading out = {0};
-  for (uint64_t i = 0; facts && i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    if (range->kind != PD_RANGE_WORKER) continue;
-    const bool batch = !strcmp(facts_text(facts, range->name), "DataLoader worker: batch");
-    const bool read = !batch && !strcmp(facts_text(facts, range->name), "DataLoader worker: read");
-    const double ns = (double)facts_span(range->start_ns, range->end_ns);
-    if (batch) out.batches++;
-    if (batch) out.batch_ns += ns;
-    if (read) out.read_ns += ns;
-  }
-  if (out.batches) {
-    out.batch_ns /= (double)out.batches;
-    out.read_ns /= (double)out.batches;
-  }
-  return out;
-}
-
 /* Enough workers, where that is a matter of their number and there are fewer: reading needs no core, the rest needs all
  * but the loop's. NULL: workers are no cure, or nothing is known of theirs. */
 static const char *more_workers(const verdict_setting *self) {
-  const loading one = loading_of(self->facts);
+  if (!self->facts) return NULL;
+  const loader_use one = loader_use_of(self->facts, INT64_MIN, INT64_MAX);
   if (!one.batches) return NULL;
   const double own_step_ns = self->gains->step_ns * (1 - self->gains->causes[VERDICT_input_bound].gain);
   const double cores = self->cores > 1 ? self->cores - 1 : 1;

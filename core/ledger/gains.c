@@ -3,6 +3,7 @@
 
 #include "base/random_bits.h"
 #include "base/stats.h"
+#include "facts/loader_use.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,15 +36,9 @@ static int by_value(const void *a, const void *b) {
 static uint32_t burst_of(const gains_judge *self) {
   const trace_facts *facts = self->timeline.facts;
   if (!self->timeline.has_inputs) return 1; /* nothing says that a loader has workers */
-  uint32_t workers = 0, last = PD_NONE;
-  for (uint64_t i = 0; i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    if (range->kind != PD_RANGE_WORKER || range->thread == last) continue;
-    last = range->thread; /* ranges are sorted by thread */
-    workers++;
-  }
+  uint64_t workers = loader_use_of(facts, INT64_MIN, INT64_MAX).workers;
   if (!workers) workers = GAINS_WORKERS;
-  return workers < self->count ? workers : self->count;
+  return workers < self->count ? (uint32_t)workers : self->count;
 }
 
 /* Adds as many steps as there are to the sums of all runs, `block` neighbours at a time. */

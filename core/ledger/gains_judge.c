@@ -2,7 +2,7 @@
 #include "gains_judge.h"
 
 #include "base/stats.h"
-#include "facts/loader_pace.h"
+#include "facts/loader_use.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,8 @@ void gains_judge_set_loader(gains_judge *self) {
   const double with_ns = replayed_mean(self, &now), waits_ns = with_ns - replayed_mean(self, &loaded);
   self->loader_ns = 0;
   if (waits_ns < GAINS_MINOR * with_ns) return;
-  self->out->loader_ns = loader_pace_ns(of->facts, of->bounds[0], of->bounds[of->step_count]);
+  const loader_use use = loader_use_of(of->facts, of->bounds[0], of->bounds[of->step_count]);
+  self->out->loader_ns = loader_use_pace_ns(&use);
   self->loader_ns = fmin(self->out->loader_ns, self->out->recorded_ns);
 }
 
