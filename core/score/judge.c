@@ -47,8 +47,24 @@ static bool is_mixed(const corpus_group *group, const reading *of) {
   return group->also[0] && of->step_ns > 0 && !isnan(of->label.effect) && !isnan(of->label.also);
 }
 
+/* What a cause of a mixed run costs: what its first cure saves of those that remove nothing beside it, else what the
+ * step takes less without the injection. The loop's thread also loads what was not injected. */
+static double mixed_effect(const reading *of, const char *cause, double injected) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++)
+    if (of->label.cures[i].predicted && !strcmp(of->label.cures[i].cause, cause)) return of->label.cures[i].share;
+  return injected;
+}
+
+static double first_effect(const corpus_group *group, const reading *of) {
+  return mixed_effect(of, group->expect, of->label.effect);
+}
+
+static double second_effect(const corpus_group *group, const reading *of) {
+  return mixed_effect(of, group->also, of->label.also);
+}
+
 static bool is_other(const corpus_group *group, const reading *of) {
-  return is_mixed(group, of) && of->label.also > of->label.effect;
+  return is_mixed(group, of) && second_effect(group, of) > first_effect(group, of);
 }
 
 /* The cure that saves most of a run, of those that remove nothing beside their cause: for the injected cause, or for
@@ -69,7 +85,7 @@ static const truth_label_cure *best_cure(const corpus_group *group, const readin
  * a graph says what launching costs: a run of graphs has no such cost. */
 static double injected_effect(const corpus_group *group, const reading *of) {
   const truth_label_cure *best = best_cure(group, of, true);
-  if (is_mixed(group, of)) return fmax(of->label.effect, of->label.also);
+  if (is_mixed(group, of)) return fmax(first_effect(group, of), second_effect(group, of));
   if (best) return best->share;
   return of->in_graphs && !strcmp(group->expect, "launch_bound") ? 0 : of->label.effect;
 }
@@ -126,8 +142,8 @@ static void take_gain_errors(const reading *of, judged *out) {
 
 static double mixed_error(const corpus_group *group, const reading *of) {
   if (!is_mixed(group, of)) return NAN;
-  return 0.5 * (fabs(reading_share(of, group->expect) - of->label.effect) +
-                fabs(reading_share(of, group->also) - of->label.also));
+  return 0.5 * (fabs(reading_share(of, group->expect) - first_effect(group, of)) +
+                fabs(reading_share(of, group->also) - second_effect(group, of)));
 }
 
 /* What the verdict says of the program: that recording takes the most time is said where nothing of it does. */

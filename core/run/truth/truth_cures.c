@@ -108,8 +108,7 @@ static pd_status try_cure(run_state *run, const char *cause, const cure *by, uin
   return status;
 }
 
-/* What ranks hold up together has cures of the scenario's alone. Those that change nothing are not tried: each rank
- * would be asked for twins of itself. */
+/* What ranks hold up together has cures of the scenario's alone. */
 static pd_status try_cures_of_ranks(run_state *run, uint64_t rounds) {
   pd_status status = PD_OK;
   const pd_cure *at = PD_HAS(pd_scenario_ops, run->scenario, cures) && run->ranks ? run->scenario->cures : NULL;
@@ -134,7 +133,8 @@ pd_status truth_cures_run(run_state *run) {
     cure found[CURES_MOST];
     const uint32_t count = cures_find(&setting, c, found);
     for (uint32_t i = 0; i < count && status == PD_OK && !signals_pending(); i++)
-      status = try_cure(run, verdict_key(c), &found[i], rounds);
+      if (assignments_change(found[i].settings, run->settings))
+        status = try_cure(run, verdict_key(c), &found[i], rounds);
   }
   if (status == PD_OK) status = try_cures_of_ranks(run, rounds);
   arena_free(&texts);

@@ -45,6 +45,15 @@ class Truth(TruthCase):
                     key, value = setting.split("=")
                     self.assertEqual(truth["settings"][key], value)
 
+    def test_a_cure_that_changes_nothing_is_not_tried(self):
+        """Blocks of the same settings measure chance alone: 5 % in one run."""
+        for serial, tried in (("true", ["scenario.serial=false scenario.inject_share=0"]), ("false", [])):
+            with self.subTest(serial=serial):
+                truth = self.truth("serial_streams", "-o", f"scenario.serial={serial}", "-o", "scenario.inject_us=1000", "-o",
+                                   "data.resident=device", "-o", "truth.cures=auto", "-o", "truth.interleave=1", "-o",
+                                   "truth.block=1")
+                self.assertEqual([cure["settings"] for cure in truth["cures"]], tried)
+
     def test_the_file_fits_the_schema(self):
         """Without an effect that was measured, and for two causes. Those of dials are looked at above."""
         if not os.path.exists(TOOLS):
