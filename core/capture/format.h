@@ -195,7 +195,8 @@ typedef struct capture_window {
   uint64_t start_allocated_bytes, start_reserved_bytes;
   int64_t unprofiled_step_ns;
   uint32_t sync_timing, copies_ahead, with_memory, has_losses;
-  int64_t paused_ns; /* pd_trace.paused_ns */
+  int64_t paused_ns;          /* pd_trace.paused_ns */
+  uint64_t graph_input_bytes; /* pd_trace.graph_input_bytes */
 } capture_window;
 
 #endif

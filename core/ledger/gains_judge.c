@@ -50,8 +50,16 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   }
 }
 
+/* What the device needs for a step at least. Where recording held the streams apart, the program's own step is shorter
+ * than what they were busy with: then that is what it needs. */
+static double device_least(const gains_judge *self, const replay_variant *variant) {
+  const replay_variant now = {.keep = variant->keep};
+  const double least = gains_replays_least(self->replays, variant);
+  return least > 0 ? fmin(least, gains_replays_mean(self->replays, &now)) : 0;
+}
+
 static double replayed_mean(const gains_judge *self, const replay_variant *variant) {
-  return fmax(gains_replays_mean(self->replays, variant), gains_replays_least(self->replays, variant));
+  return fmax(gains_replays_mean(self->replays, variant), device_least(self, variant));
 }
 
 /* A replay keeps each wait for a batch as long as it was. But where steps get shorter and the workers do not keep up,
@@ -77,7 +85,7 @@ void gains_judge_set_loader(gains_judge *self) {
 
 /* The steps of a run that was replayed. Where the device or the loader takes longer: all steps alike. */
 static double bound_steps(const gains_judge *self, const replay_variant *variant, double replayed, double *steps) {
-  const double mean = fmax(fmax(replayed, gains_replays_least(self->replays, variant)), loader_least(self, variant));
+  const double mean = fmax(fmax(replayed, device_least(self, variant)), loader_least(self, variant));
   const double longer = replayed > 0 ? mean / replayed : 1;
   for (uint32_t s = 0; s < self->count; s++) steps[s] *= longer;
   return mean;
@@ -96,10 +104,20 @@ static double graph_launch_ns(const gains_judge *self) {
   return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
 }
 
-static void add_graph_launch(const gains_judge *self, uint32_t run, double *means) {
+/* What a graph's batch takes to be copied to where the graph reads it. 0: it is no copy more, or that is not known. */
+static double graph_input_ns(const gains_judge *self) {
+  const pd_trace *trace = self->timeline.facts->trace;
+  if (!trace->graph_input_bytes || !trace->device || !(trace->device->peak_bytes_per_s > 0)) return 0;
+  const double moved = 2 * (double)trace->graph_input_bytes; /* it is read and written */
+  return GAINS_GRAPH_INPUT_NS + 1e9 * moved / (GAINS_GRAPH_INPUT_PART * trace->device->peak_bytes_per_s);
+}
+
+static double graph_start_ns(const gains_judge *self) { return graph_launch_ns(self) + graph_input_ns(self); }
+
+static void add_graph_start(const gains_judge *self, uint32_t run, double *means) {
   if (!self->applies[VERDICT_launch_bound]) return;
-  means[run] += graph_launch_ns(self);
-  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += graph_launch_ns(self);
+  means[run] += graph_start_ns(self);
+  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += graph_start_ns(self);
 }
 
 static replay_variant variant_of(const gains_judge *self, uint32_t run, double keep) {
@@ -128,8 +146,8 @@ void gains_judge_run(const gains_judge *self, double keep, double *means) {
     if (made->steps != steps_of(self, r)) memcpy(steps_of(self, r), made->steps, self->count * sizeof *made->steps);
     means[r] = bound_steps(self, &variant, made->mean, steps_of(self, r));
   }
-  add_graph_launch(self, VERDICT_launch_bound, means);
-  add_graph_launch(self, GAINS_RUN_GRAPH, means);
+  add_graph_start(self, VERDICT_launch_bound, means);
+  add_graph_start(self, GAINS_RUN_GRAPH, means);
 }
 
 double gains_judge_gain(const double *means, uint32_t cause) {
@@ -148,7 +166,7 @@ double gains_judge_captured(const gains_judge *self, const double *means) {
   gains_judge_remove(self, VERDICT_launch_bound, &behind);
   const double gain =
       fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) -
-      graph_launch_ns(self);
+      graph_start_ns(self);
   return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
 }
 
@@ -165,7 +183,7 @@ double gains_judge_least_of(const gains_judge *self, uint32_t cause) {
   const double least = gains_judge_least(self);
   const bool tried = cause != VERDICT_launch_bound || is_of_threads(self);
   if (tried || self->out->causes[cause].captured >= least) return least;
-  const bool is_short = graph_launch_ns(self) > least / 2 * self->out->step_ns;
+  const bool is_short = graph_launch_ns(self) > 0 && self->out->step_ns < GAINS_SHORT_STEP_NS;
   return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
 }
 

@@ -9,6 +9,7 @@
 #include "base/monotonic.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "data/dataset.h"
 
 #include "heartbeat.h"
 #include "manifest/manifest.h"
@@ -41,6 +42,16 @@ static pd_status attach(run_state *run) {
   return PD_OK;
 }
 
+/* The training kit's images, float32, and labels, int64, where a resident batch or one copied ahead lies elsewhere than
+ * a graph reads. */
+static uint64_t graph_input_bytes(const run_state *run) {
+  const data_config *data = &run->settings->data;
+  const bool is_elsewhere = data->resident == DATA_RESIDENT_DEVICE || run->prefetch_to_device;
+  if (!(run->offers & PD_OFFER_CUDA_GRAPH) || !is_elsewhere) return 0;
+  const uint64_t image = DATASET_CHANNELS * (uint64_t)data->image_size * (uint64_t)data->image_size;
+  return (uint64_t)data->batch_size * (image * sizeof(float) + sizeof(int64_t));
+}
+
 /* What its end will say of it, as far as that is known; whoever sees this process die says it then. */
 static void tell_board(run_state *run) {
   pd_profile_status profile = {.size = sizeof profile};
@@ -53,7 +64,8 @@ static void tell_board(run_state *run) {
                                         .start_reserved_bytes = run->window_reserved_bytes,
                                         .unprofiled_step_ns = unprofiled_step(&run->unprofiled),
                                         .copies_ahead = run->prefetch_to_device,
-                                        .paused_ns = run->pause.window_ns});
+                                        .paused_ns = run->pause.window_ns,
+                                        .graph_input_bytes = graph_input_bytes(run)});
 }
 
 /* Stops recording, and waits for the device records of what was. */
@@ -196,6 +208,7 @@ static pd_status make_trace(run_state *run, bool whole, pd_trace **trace) {
                                     .twin = twin,
                                     .copies_ahead = run->prefetch_to_device,
                                     .paused_ns = run->pause.window_ns,
+                                    .graph_input_bytes = graph_input_bytes(run),
                                     .saved = pass_window,
                                     .user = &self};
     if (!is_shown(run)) recorder_save_to(run->recorder, NULL);

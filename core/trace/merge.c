@@ -341,6 +341,7 @@ pd_status merge_window(window_input *input, raw_fate *call_fates, raw_fate *devi
                       .unrecorded_ns = merge.pause_count ? merge.pauses[merge.pause_count - 1].sum_ns : 0,
                       .copies_ahead = input->end->copies_ahead,
                       .paused_ns = input->end->paused_ns,
+                      .graph_input_bytes = input->end->graph_input_bytes,
                       .origin = "pdhost",
                       .facts = facts_known(input)};
   if (status == PD_OK) status = correlation_open(&merge, call_fates, &pairs);

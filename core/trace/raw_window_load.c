@@ -336,7 +336,8 @@ static pd_status take_head(const loading *from, capture_window *head) {
                                 .start_reserved_bytes = head->start_reserved_bytes,
                                 .unprofiled_step_ns = head->unprofiled_step_ns,
                                 .copies_ahead = head->copies_ahead != 0,
-                                .paused_ns = head->paused_ns > 0 ? head->paused_ns : 0};
+                                .paused_ns = head->paused_ns > 0 ? head->paused_ns : 0,
+                                .graph_input_bytes = head->graph_input_bytes};
   self->input = (window_input){.clock = &self->clock,
                                .strings = from->strings->strings,
                                .window = head->window,

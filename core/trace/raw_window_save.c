@@ -115,6 +115,7 @@ static void put_head(capture_writer *writer, const window_input *input) {
                                .sync_timing = end->sync_timing,
                                .copies_ahead = end->copies_ahead,
                                .paused_ns = end->paused_ns,
+                               .graph_input_bytes = end->graph_input_bytes,
                                .with_memory = input->with_memory,
                                .has_losses = end->losses != NULL};
   (void)capture_put_rows(writer, CAPTURE_WINDOW, input->window, 0, &head, 1, sizeof head);

@@ -64,7 +64,8 @@ typedef struct recorder_window {
   int64_t unprofiled_step_ns;                           /* as in pd_trace */
   pd_twin twin;                                         /* as in pd_trace */
   bool copies_ahead;
-  int64_t paused_ns; /* as in pd_trace */
+  int64_t paused_ns;          /* as in pd_trace */
+  uint64_t graph_input_bytes; /* as in pd_trace */
   /* Is called when the window was written as recorder_save_to() has it, before it is merged; NULL: nothing waits for
    * that. True: it has to be written once more, for which the capture was changed. */
   bool (*saved)(void *user);

@@ -237,9 +237,9 @@ static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
 
 static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
   train_kit *kit = kit_state_of(train);
-  if (!kit->tiny_ops_block || rounds > TINY_OPS_ROUNDS)
+  if (!kit->tiny_ops_block || rounds > TINY_OPS_ROUNDS_MOST)
     return kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: %u rounds of %s", rounds,
-                             kit->tiny_ops_block ? "at most 30" : "a model without TinyOpsBlock");
+                             kit->tiny_ops_block ? "at most 120" : "a model without TinyOpsBlock");
   kit->rounds = rounds;
   return PD_OK;
 }

@@ -9,8 +9,8 @@
 
 #include "context.h"
 
-/* Bounds of one step; SimpleCNN with TinyOpsBlock, unfused, needs about 230 nodes and 600 slots. */
-enum { TAPE_NODES = 512, TAPE_TENSORS = 1024, TAPE_SLOTS = 1024 };
+/* Bounds of one step; SimpleCNN with 120 rounds of TinyOpsBlock, unfused, needs about 860 nodes and 2400 slots. */
+enum { TAPE_NODES = 1024, TAPE_TENSORS = 2048, TAPE_SLOTS = 3072 };
 
 typedef struct train_parameter_state train_parameter_state; /* parameters.h */
 typedef struct tape_node tape_node;

@@ -1,11 +1,12 @@
-/* TinyOpsBlock(256): 30 rounds of tiny operations on the first 256 logits. [loop thread] */
+/* TinyOpsBlock(256): rounds of tiny operations on the first 256 logits. [loop thread] */
 #ifndef CORE_TRAIN_TINY_OPS_BLOCK_H
 #define CORE_TRAIN_TINY_OPS_BLOCK_H
 
 #include "parameters.h"
 #include "tape.h"
 
-enum { TINY_OPS_ROUNDS = 30, TINY_OPS_WIDTH = 256 };
+/* The usual number of rounds, and the most that a tape holds. */
+enum { TINY_OPS_ROUNDS = 30, TINY_OPS_ROUNDS_MOST = 120, TINY_OPS_WIDTH = 256 };
 
 /* Appends ln.weight, ln.bias, proj.weight, proj.bias, which all rounds share. */
 pd_status tiny_ops_block_build(train_context *c, parameters *all, uint64_t seed);

@@ -1,4 +1,4 @@
-/* tiny_ops: TinyOpsBlock on the first 256 logits: some 800 tiny kernels a step, so that launching them takes longer
+/* tiny_ops: TinyOpsBlock on the first 256 logits: some 800 tiny kernels a step of 30 rounds, so that launching them takes longer
  * than running them. [train] fused = true or cuda_graph = true is the cure. */
 #include <pdhost/scenario_kit.h>
 
@@ -9,7 +9,7 @@ typedef struct {
 
 static const pd_option rows[] = {
     PD_KIT_DIAL(options),
-    PD_OPTION(options, rounds, .def = "30", .min = "0", .max = "30", .unit = "rounds",
+    PD_OPTION(options, rounds, .def = "30", .min = "0", .max = "120", .unit = "rounds",
               .help = "rounds of the block in each step, each of seven operations forward and more backward"),
 };
 

@@ -15,6 +15,8 @@ typedef struct gains_rig {
   int64_t record_cost_ns, unprofiled_step_ns;
   pd_twin twin;
   bool sync_timing;
+  const pd_device_props *device;
+  uint64_t graph_input_bytes;
 } gains_rig;
 
 static inline void begin(gains_rig *self) {
@@ -42,7 +44,8 @@ static inline void judge(gains_rig *self, pd_facts facts, gains *out) {
   pd_trace *trace = fake_trace_finish(self->fake);
   cr_assert_not_null(trace);
   trace->facts = PD_FACT_CALLS | PD_FACT_STEPS | facts;
-  trace->device = NULL;
+  trace->device = self->device;
+  trace->graph_input_bytes = self->graph_input_bytes;
   trace->sync_timing = self->sync_timing;
   trace->record_cost_ns = self->record_cost_ns;
   trace->unprofiled_step_ns = self->unprofiled_step_ns;

@@ -103,30 +103,6 @@ PD_TEST(gains, the_loops_own_wait_is_no_forced_one_wherever_the_step_is_marked) 
   cr_assert_float_eq(before, behind, 0.01, "%g, %g", before, behind);
 }
 
-/* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
- */
-PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
-  double gain[2], captured[2];
-  for (int waits = 0; waits < 2; waits++) {
-    gains_rig rig;
-    gains out;
-    begin(&rig);
-    rig.sync_timing = waits;
-    for (uint64_t s = 0; s < STEPS; s++) {
-      const int64_t at = add_step(&rig, s);
-      for (int64_t i = 0; i < 10; i++)
-        launch(&rig, rig.main, at + i * 19000, at + i * 19000 + 5000, at + i * 19000 + 9000);
-      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 172000, at + STEP_NS,
-                ++rig.correlation);
-    }
-    judge(&rig, PD_FACT_RECORDER_COST, &out);
-    gain[waits] = out.causes[VERDICT_launch_bound].gain * out.step_ns;
-    captured[waits] = out.causes[VERDICT_launch_bound].captured * out.step_ns;
-  }
-  cr_assert_float_eq(gain[0] - gain[1], GAINS_GRAPH_LAUNCH_NS, 1);
-  cr_assert_float_eq(captured[0] - captured[1], GAINS_GRAPH_LAUNCH_NS, 1);
-}
-
 PD_TEST(gains, kernels_of_a_graph_follow_one_another_at_once_however_far_apart_they_were) {
   gains out;
   queued_kernels(4000, 3000, 0, &out);

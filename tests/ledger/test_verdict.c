@@ -90,9 +90,9 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
-  /* 12 kernels of 30 us with 0.35 us of a gap of 1 us each behind the first launch's 20 us and the 10 us that a graph
+  /* 12 kernels of 30 us with 0.3 us of a gap of 1 us each behind the first launch's 20 us and the 3 us that a graph
    * takes to start, of 6 steps of 80 us */
-  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 7.6, 0.1);
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 16.4, 0.1);
   cr_assert_float_eq((double)rig_int(table, row, "verdict_step"), 80000, 80);
   cr_assert_not_null(
       strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));
@@ -339,8 +339,9 @@ PD_TEST(verdict, passes_of_half_empty_last_waves) { expect_passes(8, 1.5F, "smal
 PD_TEST(verdict, passes_that_fill_the_device_cost_their_fixed_part) {
   expect_passes(8, 2, "small_batch", 80000 - 5000 - 8 * 5000);
 }
-/* 8 passes of 10 us become one of 15 us if more samples are more blocks, and of 45 us if each block takes longer: three
- * tenths of the way from one to the other where the blocks fill the device. */
+/* 8 passes of 10 us become one of 15.6 us if more samples are more blocks, and of 49.4 us if each block takes longer:
+ * three tenths of the way from one to the other where the blocks fill the device. A full wave has half of the fixed
+ * part. */
 PD_TEST(verdict, a_grid_with_room_leaves_open_how_long_more_samples_take) {
   for (float waves = 0.25F; waves < 3; waves += 1.75F) {
     analysis_rig rig;
@@ -348,7 +349,7 @@ PD_TEST(verdict, a_grid_with_room_leaves_open_how_long_more_samples_take) {
     const pd_table *table;
     const pd_table_row *row = verdict_row(&rig, &table);
     const char *without =
-        waves < 1 ? "without it 24.0 us (24.0 us to 45.0 us)" : "without it 45.0 us (45.0 us to 45.0 us)";
+        waves < 1 ? "without it 25.8 us (25.8 us to 49.4 us)" : "without it 62.5 us (62.5 us to 62.5 us)";
     cr_assert(strstr(rig_text(table, row, "verdict_evidence"), without), "%s",
               rig_text(table, row, "verdict_evidence"));
     rig_end(&rig);

@@ -65,6 +65,8 @@ static void same_trace(const pd_trace *one, const pd_trace *two) {
   cr_assert_eq(one->profile, two->profile);
   cr_assert_eq(one->start_allocated_bytes, two->start_allocated_bytes);
   cr_assert_eq(one->copies_ahead, two->copies_ahead);
+  cr_assert_eq(one->graph_input_bytes, two->graph_input_bytes);
+  cr_assert_eq(one->graph_input_bytes, 1234);
   cr_assert_eq(one->corrected_ns, two->corrected_ns);
   cr_assert_eq(one->unprofiled_step_ns, two->unprofiled_step_ns);
   cr_assert_eq((one->profile_note != NULL), (two->profile_note != NULL));
@@ -132,6 +134,7 @@ static recorder_window end_of(uint32_t window, const double *losses) {
                            .losses = losses,
                            .start_allocated_bytes = 17,
                            .unprofiled_step_ns = 99,
+                           .graph_input_bytes = 1234,
                            .copies_ahead = window == 2};
 }
 

@@ -275,6 +275,9 @@ typedef struct pd_trace {
   pd_array code;     /* of pd_code_row, with PD_FACT_CODE */
   /* Why the steps of another program's window were not found, so that all of it is one step; NULL: they are known. */
   const char *steps_note;
+  /* The bytes of a batch that is on the device before its step: a captured graph, which reads one place alone, has it
+   * copied there. 0: there is none, or it is not known. */
+  uint64_t graph_input_bytes;
 } pd_trace;
 
 /* One distinct call stack, innermost frame last; frames are string ids ("function (file.c:12)"). */

@@ -75,7 +75,7 @@ struct pd_train {
   /* The next forward passes take `count` samples from `first` on of the batch last copied, until the next to_device.
    * Gradients add up from zero_grad to optimizer_step. [loop thread] */
   pd_status (*narrow)(const pd_train *train, int64_t first, int64_t count);
-  /* Rounds of TinyOpsBlock in the next forward passes, 0..30; 30 without it. Needs configure's tiny_ops_block. The
+  /* Rounds of TinyOpsBlock in the next forward passes, 0..120; 30 without it. Needs configure's tiny_ops_block. The
    * captured graph has the rounds of its first step; steps with another number run without it. [loop thread] */
   pd_status (*tiny_ops_rounds)(const pd_train *train, uint32_t rounds);
 

@@ -31,6 +31,7 @@ class Truth(TruthCase):
         for scenario, cause, count, more in (
                 ("sync", "forced_sync", 3, ["-o", "scenario.reads_per_step=3"]),
                 ("memory_churn", "allocator", 20, []),
+                ("tiny_ops", "launch_bound", 120, ["-o", "scenario.rounds=120"]),
                 ("pageable_copy", "pageable_copy", 4, ["-o", "scenario.copies=4", "-o", "scenario.bytes=4096"]),
                 ("host_compute", "host_compute", 1, ["-o", "scenario.inject_us=500"])):
             with self.subTest(scenario=scenario):

@@ -1,0 +1,65 @@
+/* What a step as a graph takes besides its kernels, and what the device needs at least. */
+#include "gains_rig.h"
+
+/* Ten kernels of 9 us, each launched 10 us after the one before has ended, and a wait for the last. */
+static void launched_apart(gains_rig *rig, gains *out) {
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = add_step(rig, s);
+    for (int64_t i = 0; i < 10; i++)
+      launch(rig, rig->main, at + i * 19000, at + i * 19000 + 5000, at + i * 19000 + 9000);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", rig->thread, at + 172000, at + STEP_NS,
+              ++rig->correlation);
+  }
+  judge(rig, PD_FACT_RECORDER_COST, out);
+}
+
+static double gained_ns(const gains *self) { return self->causes[VERDICT_launch_bound].gain * self->step_ns; }
+static double captured_ns(const gains *self) { return self->causes[VERDICT_launch_bound].captured * self->step_ns; }
+
+/* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
+ */
+PD_TEST(gains, a_graph_takes_longer_to_start_than_a_kernel) {
+  gains out[2];
+  for (int waits = 0; waits < 2; waits++) {
+    gains_rig rig;
+    begin(&rig);
+    rig.sync_timing = waits;
+    launched_apart(&rig, &out[waits]);
+  }
+  cr_assert_float_eq(gained_ns(&out[0]) - gained_ns(&out[1]), GAINS_GRAPH_LAUNCH_NS, 1);
+  cr_assert_float_eq(captured_ns(&out[0]) - captured_ns(&out[1]), GAINS_GRAPH_LAUNCH_NS, 1);
+}
+
+PD_TEST(gains, a_graph_has_a_batch_on_the_device_copied_to_where_it_reads) {
+  static const pd_device_props device = {.size = sizeof device, .is_cuda = 1, .peak_bytes_per_s = 4e12};
+  gains out[2];
+  for (int copied = 0; copied < 2; copied++) {
+    gains_rig rig;
+    begin(&rig);
+    rig.device = &device;
+    rig.graph_input_bytes = copied ? 12000000 : 0;
+    launched_apart(&rig, &out[copied]);
+  }
+  const double copies = GAINS_GRAPH_INPUT_NS + 24e6 / (GAINS_GRAPH_INPUT_PART * 4e3);
+  cr_assert_float_eq(gained_ns(&out[0]) - gained_ns(&out[1]), copies, 1);
+  cr_assert_float_eq(captured_ns(&out[0]) - captured_ns(&out[1]), copies, 1);
+}
+
+/* Two streams take turns while they are recorded, since each launch takes 15 us then: 168 us of a step of 200. The
+ * program's own steps take 110, with kernels side by side, so that the device can do without the turns. */
+PD_TEST(gains, the_device_needs_no_more_than_the_programs_own_step) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  rig.sync_timing = true;
+  rig.unprofiled_step_ns = 110000;
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = add_step(&rig, s);
+    for (int64_t i = 0; i < 12; i++)
+      launch(&rig, i % 2 ? rig.side : rig.main, at + i * 15000, at + i * 15000 + 3000, at + i * 15000 + 17000);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 182000, at + STEP_NS, ++rig.correlation);
+  }
+  judge(&rig, 0, &out);
+  cr_assert_float_eq(out.step_ns, 110000, 5000);
+  cr_assert_geq(captured_ns(&out), -GAINS_GRAPH_LAUNCH_NS - 1.0, "a graph of %g us", captured_ns(&out) / 1000);
+}
