@@ -31,7 +31,6 @@ class Truth(TruthCase):
         for scenario, cause, count, more in (
                 ("sync", "forced_sync", 3, ["-o", "scenario.reads_per_step=3"]),
                 ("memory_churn", "allocator", 20, []),
-                ("tiny_ops", "launch_bound", 120, ["-o", "scenario.rounds=120"]),
                 ("pageable_copy", "pageable_copy", 4, ["-o", "scenario.copies=4", "-o", "scenario.bytes=4096"]),
                 ("host_compute", "host_compute", 1, ["-o", "scenario.inject_us=500"])):
             with self.subTest(scenario=scenario):
@@ -146,7 +145,7 @@ class Truth(TruthCase):
     def test_what_was_asked_for_by_count_was_injected(self):
         for scenario, more, count in (("sync", "scenario.reads_per_step=5", 5),
                                       ("memory_churn", "scenario.temporaries=7", 7),
-                                      ("tiny_ops", "scenario.rounds=3", 3), ("small_batch", "scenario.passes=4", 3),
+                                      ("tiny_ops", "scenario.rounds=120", 120), ("small_batch", "scenario.passes=4", 3),
                                       ("pageable_copy", "scenario.copies=6", 6)):
             with self.subTest(scenario=scenario):
                 truth = self.truth(scenario, "-o", more)
