@@ -20,11 +20,20 @@ static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
   for (uint32_t w = 0; w < WORKERS; w++) {
     const uint32_t worker = fake_thread(rig.fake, 2 + w, w ? "pdhost loader 1" : "pdhost loader 0");
     for (uint64_t b = 0; b < batches; b++) {
-      const int64_t at = (int64_t)b * batch_ns;
-      fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at, at + batch_ns);
+      const int64_t at = (int64_t)b * batch_ns, end = at + batch_ns;
+      fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at,
+                 end < STEPS * STEP_NS ? end : STEPS * STEP_NS);
     }
   }
   judge(&rig, PD_FACT_INPUT, out);
+}
+
+/* The window ends within the batches that either worker began last: those tell how many workers there are, and not how
+ * long a batch takes. */
+PD_TEST(gains, batches_that_the_window_cuts_say_nothing_of_their_length) {
+  gains out;
+  loaded_steps(380000, 4, &out);
+  cr_assert_float_eq(out.loader_ns, 190000, 1e-6);
 }
 
 /* Without the recorder the loop would come for its batches 50 us earlier, and would wait for them. */
