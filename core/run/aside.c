@@ -66,20 +66,29 @@ static pd_status settled(run_state *run, int64_t *now_ns) {
   return status == PD_OK ? PD_OK : measured_step_fail(run, status, run->device_host, "device");
 }
 
+/* Whether those that were timed have a mean: all of them, or so many as the data had. */
+static bool has_mean(const aside *self, uint64_t timed, pd_status status) {
+  if (status == PD_STOP) return timed >= UNPROFILED_LEAST;
+  return status == PD_OK && timed && timed == self->timed;
+}
+
 pd_status aside_steps(run_state *run, aside *self) {
   int64_t from_ns = 0, to_ns = 0;
-  uint64_t done = 0;
+  uint64_t timed = 0;
   self->mean_ns = NAN;
   if (self->steps == 0) return PD_OK;
   pd_status status = begin(run);
   if (status != PD_OK) return status;
-  for (; done < self->steps && status == PD_OK && !signals_pending(); done++) {
-    if (done == self->steps - self->timed) status = settled(run, &from_ns);
+  for (uint64_t done = 0; done < self->steps && status == PD_OK && !signals_pending(); done++) {
+    const bool is_timed = done >= self->steps - self->timed;
+    if (is_timed && !timed) status = settled(run, &from_ns);
     if (status == PD_OK) status = one_aside(run, done, self->control, self->typical);
+    timed += is_timed && status == PD_OK;
   }
-  if (status == PD_OK && self->timed && done == self->steps) {
-    status = settled(run, &to_ns);
-    if (status == PD_OK) self->mean_ns = (double)(to_ns - from_ns) / (double)self->timed;
+  if (has_mean(self, timed, status)) {
+    const pd_status waited = settled(run, &to_ns);
+    if (waited == PD_OK) self->mean_ns = (double)(to_ns - from_ns) / (double)timed;
+    if (waited != PD_OK) status = waited;
   }
   return end(run, status);
 }

@@ -55,6 +55,8 @@ class Verdicts(Case):
         free = ("--num_workers", "0", "-o", "run.sync_timing=false", "--warmup_steps")
         self.assertGreater(window(*free, "5")["unprofiled_step_ns"], 0)
         self.assertIsNone(window(*free, "4")["unprofiled_step_ns"])
+        short = ("-o", "data.dataset_size=96", "-o", "data.batch_size=16", "-o", "run.epochs=9")  # six steps
+        self.assertGreater(window(*free, "40", *short)["unprofiled_step_ns"], 0)
 
     def test_every_scenario(self):
         """Other programs of the machine may spoil a run, but not all of three."""
