@@ -334,6 +334,9 @@ PD_TEST(dial, a_share_follows_the_pace_of_the_control_steps) {
   cr_assert_float_eq(follow(&us, 1.2e6), 250, 1e-9, "a time is a time");
   dial_pace count = set_dial(0, 0.2, false, 60, 1e6);
   cr_assert_float_eq(follow(&count, 1.2e6), 60, 1e-9, "each takes longer, and so does the step");
+  dial_pace fewer = set_dial(250, 0, false, 60, 1e6);
+  cr_assert_float_eq(follow(&fewer, 1.2e6), 50, 1e-9, "as each takes longer, fewer take as long");
+  cr_assert_float_eq(follow(&fewer, 0.8e6), 75, 1e-9);
 }
 
 PD_TEST(dial, after_the_rounds_all_their_control_steps_say_the_pace) {

@@ -28,9 +28,11 @@ void dial_pace_set(dial_pace *self, const config_dial *asked, double amount) {
 static double at_pace(const dial_pace *self, double amount, uint64_t most) {
   const config_dial *asked = &self->asked;
   const double now_ns = control_ns(self, most);
-  if (!asked->is_time || !(asked->share > 0) || self->set_ns <= 0 || now_ns <= 0) return amount;
+  const bool is_share = asked->share > 0;
+  if (asked->is_time != is_share || self->set_ns <= 0 || now_ns <= 0) return amount;
   const double slower = fmin(fmax(now_ns / self->set_ns, 1.0 / DIAL_PACE_MOST), DIAL_PACE_MOST);
-  const double wanted = fmin(asked->none + (self->set - asked->none) * slower, asked->most);
+  const double times = is_share ? slower : 1 / slower;
+  const double wanted = fmin(asked->none + (self->set - asked->none) * times, asked->most);
   return fabs(wanted - amount) < DIAL_PACE_SAME * fabs(amount) ? amount : wanted;
 }
 

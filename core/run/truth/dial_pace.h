@@ -1,6 +1,6 @@
-/* How a time that stands for a share of the step follows the machine, whose pace other work changes within seconds:
- * where the control steps take longer, so does the share of them. Other dials stay as they were set. Pure. [loop
- * thread]
+/* How a dial follows the machine, whose pace other work changes within seconds. Where the control steps take longer, a
+ * share of them is a longer time; and a time is what fewer of the same work take. A time that stands for a time stays
+ * as it was set, and so does a count that stands for a share: both grow alike. Pure. [loop thread]
  *
  * The control steps alone say what the pace is: to follow the effect would be to set the dial by its own noise. */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
@@ -10,8 +10,8 @@
 #include "config/config_dial.h"
 
 /* The pace is the median of the latest control steps: of as many as are kept for the search and for the steps after the
- * rounds, of DIAL_PACE_LEAST from round to round. The time follows it to DIAL_PACE_MOST times what was found, and down
- * to as small a part. */
+ * rounds, of DIAL_PACE_LEAST from round to round. The amount follows it to DIAL_PACE_MOST times what was found, and
+ * down to as small a part. */
 enum { DIAL_PACE_KEPT = 64, DIAL_PACE_LEAST = 8, DIAL_PACE_MOST = 2 };
 /* A change that is smaller is none. */
 #define DIAL_PACE_SAME 0.02

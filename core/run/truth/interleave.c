@@ -33,7 +33,7 @@ static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
   return status;
 }
 
-/* Rounds of a dial: what is injected is the step's alone, so that they may be short. A share follows the pace. */
+/* Rounds of a dial: what is injected is the step's alone, so that they may be short. The amount follows the pace. */
 static pd_status truth_turns(run_state *run) {
   aside_turns turns = {.timed = run->truth_block};
   pd_status status = aside_turns_run(run, &turns);
