@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define CAPTURE_MAGIC "PDCAP\r\n\x1a" /* 8 bytes and a NUL that is not written */
-enum { CAPTURE_VERSION = 2, CAPTURE_BYTE_ORDER = 0x01020304 };
+enum { CAPTURE_VERSION = 3, CAPTURE_BYTE_ORDER = 0x01020304 };
 enum { CAPTURE_OF_RUN = 0, CAPTURE_OF_PROGRAM = 1 }; /* of a run of pdhost's own, or of a process that it recorded */
 enum { CAPTURE_MARK = 0x43524450 /* "PDRC" */, CAPTURE_ALIGN = 8 };
 /* Rows of one record; a text or JSON object may be longer, up to CAPTURE_RECORD_BYTES. */

@@ -52,7 +52,7 @@ static bool has_offers(const verdict_setting *self, pd_offers wanted) {
 static const char *more_workers(const verdict_setting *self) {
   if (!self->facts) return NULL;
   const loader_use one = loader_use_of(self->facts, INT64_MIN, INT64_MAX);
-  if (!one.batches) return NULL;
+  if (!one.begun) return NULL;
   const double own_step_ns = self->gains->step_ns * (1 - self->gains->causes[VERDICT_input_bound].gain);
   const double cores = self->cores > 1 ? self->cores - 1 : 1;
   const double wanted = ceil(WORKERS_TO_SPARE * one.batch_ns / own_step_ns);

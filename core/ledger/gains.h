@@ -47,13 +47,15 @@
  * without launching. With it, the copy of the batch and timeline_limits.graph_gap_ns, 111 savings of graphs on an H200,
  * of 12 kinds of steps and eight scenarios, are missed by 0.7 points at the median and 4.2 at p95. */
 #define GAINS_GRAPH_LAUNCH_NS 3000
-/* A graph reads its batch at one place. One that is on the device already is copied there: images and labels, in so much
- * and at this part of the memory's peak rate. On an H200 13.5, 15.6 and 21.6 MB took 11.6, 8.3 and 12.8 us. */
+/* A graph reads its batch at one place, and a batch that is on the device already is copied there. The two copies, of
+ * images and labels, take GAINS_GRAPH_INPUT_NS together, and move the bytes at this part of the memory's peak rate. On
+ * an H200 13.5, 15.6 and 21.6 MB took 11.6, 8.3 and 12.8 us; by this they take 11.4, 12.8 and 17. */
 #define GAINS_GRAPH_INPUT_NS 2000
 #define GAINS_GRAPH_INPUT_PART 0.6
 /* What a graph saves is that of a cure that can be tried. What fewer and larger kernels would save is a model's word
- * alone: where a graph saves less than what is worth a name, it has to be this many times that. In short steps that wait
- * for the device the word of a graph decides: of steps of 143 us such kernels made 22 to 28 %, and a graph saved 3 %. */
+ * alone: where a graph saves less than what is worth a name, it has to be this many times that. In short steps that
+ * wait for the device the word of a graph decides: of steps of 143 us such kernels made 22 to 28 %, and a graph saved 3
+ * %. */
 #define GAINS_UNTRIED_TIMES 2
 #define GAINS_SHORT_STEP_NS 400000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps

@@ -50,8 +50,8 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   }
 }
 
-/* What the device needs for a step at least. Where recording held the streams apart, the program's own step is shorter
- * than what they were busy with: then that is what it needs. */
+/* What the device needs for a step at least. Recording may hold streams apart that otherwise run side by side. So the
+ * device needs no more than the step without the recorder takes. */
 static double device_least(const gains_judge *self, const replay_variant *variant) {
   const replay_variant now = {.keep = variant->keep};
   const double least = gains_replays_least(self->replays, variant);
@@ -104,7 +104,8 @@ static double graph_launch_ns(const gains_judge *self) {
   return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
 }
 
-/* What a graph's batch takes to be copied to where the graph reads it. 0: it is no copy more, or that is not known. */
+/* What a graph's batch takes to be copied to where the graph reads it. 0: a graph needs no extra copy, or it is not
+ * known. */
 static double graph_input_ns(const gains_judge *self) {
   const pd_trace *trace = self->timeline.facts->trace;
   if (!trace->graph_input_bytes || !trace->device || !(trace->device->peak_bytes_per_s > 0)) return 0;

@@ -66,9 +66,9 @@ static pd_status settled(run_state *run, int64_t *now_ns) {
   return status == PD_OK ? PD_OK : measured_step_fail(run, status, run->device_host, "device");
 }
 
-/* Whether those that were timed have a mean: all of them, or as many as the data had. */
+/* Whether those that were timed have a mean: all of them, or as many as the data had where that will do. */
 static bool has_mean(const aside *self, uint64_t timed, pd_status status) {
-  if (status == PD_STOP) return timed >= UNPROFILED_LEAST;
+  if (status == PD_STOP) return self->may_end && timed >= UNPROFILED_LEAST;
   return status == PD_OK && timed && timed == self->timed;
 }
 

@@ -10,7 +10,8 @@ typedef struct aside {
   uint64_t steps, timed; /* timed: how many of the last ones */
   bool control;          /* without what the scenario injects */
   bool typical;          /* from the third on like the scheduled steps, but without a profiler */
-  double mean_ns;        /* of a timed one, its wait for data included; NaN: the data had too few of them */
+  bool may_end;          /* where the data ends, a mean of fewer will do: of UNPROFILED_LEAST */
+  double mean_ns;        /* of a timed one, its wait for data included; NaN: the data ended before */
 } aside;
 
 /* PD_STOP: the scenario asked for the end of the run. The end of the data ends these steps alone. */

@@ -47,7 +47,8 @@ static pd_status begin_iteration(run_state *run, bool restarts) {
 static pd_status warm_up(run_state *run) {
   const uint64_t settle = aside_to_settle(run);
   const bool paced = !run->sync_timing && run->warmup_steps >= settle + UNPROFILED_LEAST;
-  aside steps = {.steps = run->warmup_steps, .timed = paced ? run->warmup_steps - settle : 0, .typical = true};
+  aside steps = {
+      .steps = run->warmup_steps, .timed = paced ? run->warmup_steps - settle : 0, .typical = true, .may_end = true};
   board_phase("warming up");
   progress_enter("warming up", "step", run->warmup_steps);
   const pd_status status = aside_steps(run, &steps);

@@ -47,24 +47,36 @@ static bool is_mixed(const corpus_group *group, const reading *of) {
   return group->also[0] && of->step_ns > 0 && !isnan(of->label.effect) && !isnan(of->label.also);
 }
 
-/* What a cause of a mixed run costs: what its first cure saves of those that remove nothing beside it, else what the
- * step takes less without the injection. The loop's thread also loads what was not injected. */
-static double mixed_effect(const reading *of, const char *cause, double injected) {
-  for (uint32_t i = 0; i < of->label.cure_count; i++)
-    if (of->label.cures[i].predicted && !strcmp(of->label.cures[i].cause, cause)) return of->label.cures[i].share;
-  return injected;
+/* The widest interval of a saving that judges a gain: of steps of 0.2 ms, the three rounds of a run may differ by a
+ * half. */
+#define KNOWN_WIDTH 0.10
+
+/* What a cause of a mixed run costs, and the ends of its interval. */
+typedef struct cost {
+  double share, low, high;
+} cost;
+
+/* It is what its first cure saves of those that remove nothing beside it, if that is known; else what the step takes
+ * less without the injection. The loop's thread also loads what was not injected. */
+static cost mixed_cost(const reading *of, const char *cause, double injected) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    if (at->predicted && !strcmp(at->cause, cause) && at->high - at->low <= KNOWN_WIDTH)
+      return (cost){at->share, at->low, at->high};
+  }
+  return (cost){injected, injected, injected};
 }
 
-static double first_effect(const corpus_group *group, const reading *of) {
-  return mixed_effect(of, group->expect, of->label.effect);
+static cost first_cost(const corpus_group *group, const reading *of) {
+  return mixed_cost(of, group->expect, of->label.effect);
 }
 
-static double second_effect(const corpus_group *group, const reading *of) {
-  return mixed_effect(of, group->also, of->label.also);
+static cost second_cost(const corpus_group *group, const reading *of) {
+  return mixed_cost(of, group->also, of->label.also);
 }
 
 static bool is_other(const corpus_group *group, const reading *of) {
-  return is_mixed(group, of) && second_effect(group, of) > first_effect(group, of);
+  return is_mixed(group, of) && second_cost(group, of).share > first_cost(group, of).share;
 }
 
 /* The cure that saves most of a run, of those that remove nothing beside their cause: for the injected cause, or for
@@ -85,7 +97,7 @@ static const truth_label_cure *best_cure(const corpus_group *group, const readin
  * a graph says what launching costs: a run of graphs has no such cost. */
 static double injected_effect(const corpus_group *group, const reading *of) {
   const truth_label_cure *best = best_cure(group, of, true);
-  if (is_mixed(group, of)) return fmax(first_effect(group, of), second_effect(group, of));
+  if (is_mixed(group, of)) return fmax(first_cost(group, of).share, second_cost(group, of).share);
   if (best) return best->share;
   return of->in_graphs && !strcmp(group->expect, "launch_bound") ? 0 : of->label.effect;
 }
@@ -109,6 +121,8 @@ static const truth_label_cure *own_cause(const corpus_group *group, const readin
 static bool is_borderline(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
   const truth_label_cure *best = rival_cure(group, of);
+  const cost first = first_cost(group, of), second = second_cost(group, of);
+  if (is_mixed(group, of) && first.low < second.high && second.low < first.high) return true;
   if (!best || (!is_baseline && best->share < of->least)) return false;
   const double limit = is_baseline ? of->least : injected_effect(group, of);
   return best->low < limit && best->high > limit;
@@ -119,10 +133,6 @@ const char *judge_truth(const corpus_group *group, const reading *of) {
   if (own) return own->cause;
   return is_other(group, of) ? group->also : group->expect;
 }
-
-/* The widest interval of a saving that judges a gain: of steps of 0.2 ms, the three rounds of a run may differ by a
- * half. */
-#define KNOWN_WIDTH 0.10
 
 /* For each cause, the first cure whose saving its gain predicts. */
 static void take_gain_errors(const reading *of, judged *out) {
@@ -142,8 +152,8 @@ static void take_gain_errors(const reading *of, judged *out) {
 
 static double mixed_error(const corpus_group *group, const reading *of) {
   if (!is_mixed(group, of)) return NAN;
-  return 0.5 * (fabs(reading_share(of, group->expect) - first_effect(group, of)) +
-                fabs(reading_share(of, group->also) - second_effect(group, of)));
+  return 0.5 * (fabs(reading_share(of, group->expect) - first_cost(group, of).share) +
+                fabs(reading_share(of, group->also) - second_cost(group, of).share));
 }
 
 /* What the verdict says of the program: that recording takes the most time is said where nothing of it does. */

@@ -1,5 +1,5 @@
-/* tiny_ops: TinyOpsBlock on the first 256 logits: some 800 tiny kernels a step of 30 rounds, so that launching them takes longer
- * than running them. [train] fused = true or cuda_graph = true is the cure. */
+/* tiny_ops: TinyOpsBlock on the first 256 logits: some 800 tiny kernels a step of 30 rounds, so that launching them
+ * takes longer than running them. [train] fused = true or cuda_graph = true is the cure. */
 #include <pdhost/scenario_kit.h>
 
 typedef struct {

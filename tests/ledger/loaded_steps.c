@@ -1,5 +1,6 @@
 /* Steps whose batches come from a loader with workers: it sets the pace where it does not keep up. */
 #include "gains_rig.h"
+#include "facts/loader_use.h"
 
 /* Steps of 200 us: the loop waits for a batch for 100 us, then launches ten kernels in as much time, half of which the
  * recorder took. Two workers make a batch in `batch_ns` each, one after the other. */
@@ -68,4 +69,31 @@ PD_TEST(gains, one_batch_of_each_worker_does_not_tell_how_many_there_are) {
   loaded_steps(380000, 1, &out);
   cr_assert_float_eq(out.loader_ns, 0, 1e-9);
   cr_assert_float_eq(out.step_ns, 150000, 2000);
+}
+
+/* One worker, whose first and third batch the window cuts. Each batch reads twice. */
+PD_TEST(gains, reading_is_that_of_the_same_batches) {
+  fake_trace *fake = fake_trace_open();
+  const uint32_t loop = fake_thread(fake, 1, "loop"), worker = fake_thread(fake, 2, "pdhost loader 0");
+  const uint32_t stream = fake_stream(fake, 0, 1, 7);
+  fake_step(fake, 0, 0, 300000);
+  fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", loop, 1000, 2000, 1);
+  fake_kernel(fake, "k", stream, 3000, 4000, 1);
+  static const int64_t batches[][2] = {{0, 90000}, {100000, 200000}, {210000, 300000}};
+  for (int b = 0; b < 3; b++) {
+    fake_range(fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, batches[b][0], batches[b][1]);
+    for (int64_t r = 0; r < 2; r++)
+      fake_range(fake, PD_RANGE_WORKER, "DataLoader worker: read", worker, batches[b][0] + 5000 + r * 20000,
+                 batches[b][0] + 15000 + r * 20000);
+  }
+  pd_trace *trace = fake_trace_finish(fake);
+  trace_facts *facts = facts_open(trace);
+  cr_assert_not_null(facts);
+  const loader_use use = loader_use_of(facts, INT64_MIN, INT64_MAX);
+  cr_assert(use.workers == 1 && use.begun == 3 && use.batches == 1);
+  cr_assert_float_eq(use.batch_ns, 100000, 1e-9);
+  cr_assert_float_eq(use.read_ns, 20000, 1e-9);
+  cr_assert_float_eq(loader_use_pace_ns(&use), 100000, 1e-9);
+  facts_close(facts);
+  fake_trace_close(fake);
 }

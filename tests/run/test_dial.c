@@ -337,6 +337,8 @@ PD_TEST(dial, a_share_follows_the_pace_of_the_control_steps) {
   dial_pace fewer = set_dial(250, 0, false, 60, 1e6);
   cr_assert_float_eq(follow(&fewer, 1.2e6), 50, 1e-9, "as each takes longer, fewer take as long");
   cr_assert_float_eq(follow(&fewer, 0.8e6), 75, 1e-9);
+  dial_pace all = set_dial(250, 0, false, 1e6, 1e6);
+  cr_assert_float_eq(follow(&all, 1.2e6), 1e6, 1e-9, "the maximum was too little already");
 }
 
 PD_TEST(dial, after_the_rounds_all_their_control_steps_say_the_pace) {

@@ -85,10 +85,10 @@ static void judge_mixed(const reading *run, judged *out) {
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
   judge_two(&self, readings);
-  cr_assert_eq(self.parts[PART_ALL].ours.mixed, isnan(both[1].mixed_error) ? 0 : 1);
+  const bool is_judged = both[1].counts && !isnan(both[1].mixed_error);
+  cr_assert_eq(self.parts[PART_ALL].ours.mixed, is_judged);
   cr_assert_eq(self.parts[PART_ALL].rivals[0].mixed, 0, "a rival has no shares");
-  if (!isnan(both[1].mixed_error))
-    cr_assert_float_eq(self.parts[PART_ALL].ours.value.mixed_error, 100 * both[1].mixed_error, 1e-9);
+  if (is_judged) cr_assert_float_eq(self.parts[PART_ALL].ours.value.mixed_error, 100 * both[1].mixed_error, 1e-9);
   *out = both[1];
 }
 
@@ -112,18 +112,23 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   run.label.cures[0] =
       (truth_label_cure){"input_bound", true, false, 0.38, 0.30, 0.45}; /* of the second, no third cause */
   judge_mixed(&run, &got);
-  cr_assert_float_eq(got.effect, 0.38, 1e-12, "what the cure saves");
+  cr_assert_float_eq(got.effect, 0.40, 1e-12, "what the cure saves is known too badly");
   cr_assert(got.counts && got.truth == got.verdict);
   cr_assert(!got.gain_count && got.unknown_gains == 1, "0.30 to 0.45: known too badly to judge a gain by");
   run.label.cures[0].low = 0.36;
   judge_mixed(&run, &got);
   cr_assert(got.gain_count == 1 && !got.unknown_gains);
   cr_assert_float_eq(got.gain_errors[0], 4, 1e-9);
+  cr_assert_float_eq(got.effect, 0.38, 1e-12, "what the cure saves");
+  cr_assert(got.counts && got.truth == got.verdict);
   run.label.effect = 0.39; /* more than the cure of the second saves, though less than its injection costs */
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.39, 1e-12);
-  cr_assert(got.truth != got.verdict);
-  cr_assert_float_eq(got.mixed_error, 0.14, 1e-12); /* of 24 and 4 points */
+  cr_assert(!got.counts, "chance decides which is the larger");
+  run.label.cures[0].high = 0.385;
+  judge_mixed(&run, &got);
+  cr_assert(got.counts && got.truth != got.verdict);
+  cr_assert_float_eq(got.mixed_error, 0.14, 1e-12);       /* of 24 and 4 points */
   run.label = (truth_label){.effect = 0.50, .also = NAN}; /* nothing measured of the second: one cause as any */
   judge_mixed(&run, &got);
   cr_assert(isnan(got.mixed_error));

@@ -276,7 +276,7 @@ typedef struct pd_trace {
   /* Why the steps of another program's window were not found, so that all of it is one step; NULL: they are known. */
   const char *steps_note;
   /* The bytes of a batch that is on the device before its step: a captured graph, which reads one place alone, has it
-   * copied there. 0: there is none, or it is not known. */
+   * copied there. 0: there is none, it is not known, or the run's steps are graphs already or cannot be. */
   uint64_t graph_input_bytes;
 } pd_trace;
 

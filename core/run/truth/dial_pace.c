@@ -31,7 +31,8 @@ static double at_pace(const dial_pace *self, double amount, uint64_t most) {
   const bool is_share = asked->share > 0;
   if (asked->is_time != is_share || self->set_ns <= 0 || now_ns <= 0) return amount;
   const double slower = fmin(fmax(now_ns / self->set_ns, 1.0 / DIAL_PACE_MOST), DIAL_PACE_MOST);
-  const double times = is_share ? slower : 1 / slower;
+  /* At its maximum a count may be too small already. */
+  const double times = is_share ? slower : asked->most <= self->set ? 1 : 1 / slower;
   const double wanted = fmin(asked->none + (self->set - asked->none) * times, asked->most);
   return fabs(wanted - amount) < DIAL_PACE_SAME * fabs(amount) ? amount : wanted;
 }

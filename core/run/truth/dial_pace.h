@@ -1,6 +1,7 @@
 /* How a dial follows the machine, whose pace other work changes within seconds. Where the control steps take longer, a
- * share of them is a longer time; and a time is what fewer of the same work take. A time that stands for a time stays
- * as it was set, and so does a count that stands for a share: both grow alike. Pure. [loop thread]
+ * share of them is a longer time. A count that stands for a time gets smaller then, since each of what it counts takes
+ * longer. A time that stands for a time stays as it was set, and so does a count that stands for a share. Pure. [loop
+ * thread]
  *
  * The control steps alone say what the pace is: to follow the effect would be to set the dial by its own noise. */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
