@@ -23,7 +23,7 @@ static void add_range(const trace_facts *facts, const pd_range *range, batch_sum
     to->count++;
     to->batch_ns += ns;
   } else if (!strcmp(name, "DataLoader worker: read")) {
-    /* What the window holds of a cut one says nothing of a whole one. */
+    /* The reads of a batch that is cut do not count for a whole one. */
     const bool has_batch = range->parent < facts->range_count;
     batch_sums *to = has_batch && !is_whole(facts, facts_range(facts, range->parent)) ? cut : whole;
     to->read_ns += ns;

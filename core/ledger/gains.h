@@ -45,7 +45,7 @@
 #define GAINS_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel. Steps that wait for the device keep it
  * without launching. With it, the copy of the batch and timeline_limits.graph_gap_ns, 111 savings of graphs on an H200,
- * of 12 kinds of steps and eight scenarios, are missed by 0.7 points at the median and 4.2 at p95. */
+ * of nine kinds of steps, are missed by 0.7 points at the median and 4.0 at p95. */
 #define GAINS_GRAPH_LAUNCH_NS 3000
 /* A graph reads its batch at one place, and a batch that is on the device already is copied there. The two copies, of
  * images and labels, take GAINS_GRAPH_INPUT_NS together, and move the bytes at this part of the memory's peak rate. On
@@ -54,8 +54,8 @@
 #define GAINS_GRAPH_INPUT_PART 0.6
 /* What a graph saves is that of a cure that can be tried. What fewer and larger kernels would save is a model's word
  * alone: where a graph saves less than what is worth a name, it has to be this many times that. In short steps that
- * wait for the device the word of a graph decides: of steps of 143 us such kernels made 22 to 28 %, and a graph saved 3
- * %. */
+ * wait for the device the word of a graph decides: such kernels made 22 to 28 % of steps of 143 us, of which a graph
+ * saved 3 %. */
 #define GAINS_UNTRIED_TIMES 2
 #define GAINS_SHORT_STEP_NS 400000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps

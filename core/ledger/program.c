@@ -29,7 +29,8 @@ static int64_t repeated_ns(const timeline *of, const timeline_record *record, do
 
 /* Where the blocks of all passes fill the device, this part of what lies between as many waves more and as many times
  * the work. In a pass, a kernel finds in the cache what the one before it left there; of all samples less fits in. And
- * sums over the samples keep their grid. The mean error of those 18 runs is least with 0.3 to 0.4. */
+ * sums over the samples keep their grid. The mean error of those 18 runs is 4.7 points with
+ * 0.3, 4.5 with 0.4, and 6.4 without. */
 #define FILLED 0.3
 
 /* As many waves more as the blocks of all passes need, or somewhat longer. A copy takes as many times as long; a device

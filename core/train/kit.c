@@ -237,12 +237,11 @@ static pd_status narrow(const pd_train *train, int64_t first, int64_t count) {
 
 static pd_status tiny_ops_rounds(const pd_train *train, uint32_t rounds) {
   train_kit *kit = kit_state_of(train);
-  if (!kit->tiny_ops_block || rounds > TINY_OPS_ROUNDS_MOST)
-    return kit->tiny_ops_block
-               ? kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: %u rounds of at most %d", rounds,
-                                   (int)TINY_OPS_ROUNDS_MOST)
-               : kit->c.host->fail(kit->c.host, PD_INVALID,
-                                   "tiny_ops_rounds: %u rounds of a model without TinyOpsBlock", rounds);
+  if (!kit->tiny_ops_block)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: the model has no TinyOpsBlock");
+  if (rounds > TINY_OPS_ROUNDS_MOST)
+    return kit->c.host->fail(kit->c.host, PD_INVALID, "tiny_ops_rounds: %u rounds, of at most %d", rounds,
+                             (int)TINY_OPS_ROUNDS_MOST);
   kit->rounds = rounds;
   return PD_OK;
 }
