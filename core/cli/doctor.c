@@ -6,12 +6,12 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
+#include "base/processors.h"
 #include "abi/plugins.h"
 #include "base/version.h"
 #include "base/wrap.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +132,7 @@ static void check_libraries(doctor *self) {
 
 static void check_cores(doctor *self) {
   char found[256], limit[64], governor[64];
-  cpu_set_t set;
-  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const int usable = (int)processors_allowed();
   first_line("/sys/fs/cgroup/cpu.max", limit, sizeof limit);
   const long quota = strtol(limit, NULL, 10), period = strchr(limit, ' ') ? strtol(strchr(limit, ' '), NULL, 10) : 0;
   const bool is_limited = quota > 0 && period > 0 && quota < usable * period;

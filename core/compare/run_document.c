@@ -1,6 +1,8 @@
 /* See run_document.h. */
 #include "run_document.h"
 
+#include "base/processors.h"
+
 #include <pdhost/array.h>
 
 #include <jansson.h>
@@ -8,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *text_at(const json_t *object, const char *key) {
   const char *text = json_string_value(json_object_get(object, key));
@@ -31,8 +32,8 @@ static pd_status read_options(const json_t *rows, pd_measurement *row) {
     snprintf(key, sizeof key, "%s.%s", text_at(at, "section"), text_at(at, "key"));
     if (status == PD_OK && is_of_the_step(key)) status = pairs_set(&row->options, key, text_at(at, "value"));
     if (strcmp(key, "device.threads") != 0) continue;
-    const long threads = strtol(text_at(at, "value"), NULL, 10), cores = sysconf(_SC_NPROCESSORS_ONLN);
-    row->threads = (uint64_t)(threads > 0 ? threads : cores > 0 ? cores : 1);
+    const long threads = strtol(text_at(at, "value"), NULL, 10);
+    row->threads = threads > 0 ? (uint64_t)threads : processors_allowed();
   }
   return status;
 }

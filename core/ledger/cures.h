@@ -17,7 +17,7 @@ typedef struct verdict_setting {
   const gains *gains;       /* of the same; NULL with `facts` */
   const pd_cure *cures;     /* the scenario's; NULL: none */
   pd_offers offers;         /* what the run could have; not known: all that this kind of device may have */
-  uint32_t cores;           /* of the machine */
+  uint32_t cores;           /* that the process may use */
   int64_t num_workers;      /* of the loader; 0: none, or not known */
   bool is_cuda;
   arena *arena; /* of the texts */
@@ -26,7 +26,9 @@ typedef struct verdict_setting {
 typedef struct cure {
   const char *settings;    /* "data.num_workers=8 data.prefetch_factor=4" */
   const char *unpredicted; /* why the cause's gain is not this cure's, for a reader; NULL: it is */
-  double part;             /* of the cause's gain that this cure brings, 0..1; 1 where nothing was recorded yet */
+  /* How many times the cause's gain this cure brings: above 1 if it does more than take the cause away, and 1 where
+   * nothing was recorded yet. */
+  double part;
 } cure;
 
 enum { CURES_MOST = 4 };

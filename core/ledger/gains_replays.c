@@ -1,11 +1,11 @@
 /* See gains_replays.h. */
 #include "gains_replays.h"
 
+#include "base/processors.h"
 #include "trace/sort.h"
 
 #include <pdhost/thread_start.h>
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -144,11 +144,10 @@ static void *help(void *given) {
  * for each device record. */
 static uint32_t helpers_for(const gains_replays *self, uint32_t jobs) {
   enum { HELPERS_MOST = GAINS_REPLAYS_THREADS - 1, ITEMS_LEAST = 5000 };
-  cpu_set_t allowed; /* to this thread: a rank may have one processor of many */
-  const int processors = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  const uint32_t processors = processors_allowed(); /* a rank may have one of many */
   uint32_t helpers = jobs ? jobs - 1 : 0;
   if (self->replay->item_count < ITEMS_LEAST || processors < 2) return 0;
-  if (helpers > (uint32_t)processors - 1) helpers = (uint32_t)processors - 1;
+  if (helpers > processors - 1) helpers = processors - 1;
   return helpers > HELPERS_MOST ? HELPERS_MOST : helpers;
 }
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/processors.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -335,9 +336,8 @@ static pd_status describe_options(const config *settings, pd_measurement *out) {
     snprintf(key, sizeof key, "%s.%s", at->section, at->key);
     const char *value = at->value ? at->value : "";
     status = pairs_set(&out->options, key, value);
-    if (strcmp(key, "device.threads") != 0) continue;
-    const long threads = strtol(value, NULL, 10), cores = sysconf(_SC_NPROCESSORS_ONLN);
-    out->threads = (uint64_t)(threads > 0 ? threads : cores);
+    const long threads = strtol(value, NULL, 10);
+    if (!strcmp(key, "device.threads")) out->threads = threads > 0 ? (uint64_t)threads : processors_allowed();
   }
   return status;
 }

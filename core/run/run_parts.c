@@ -7,13 +7,13 @@
 #include "ranks/rank_group.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/processors.h"
 #include "config/config_dial.h"
 #include "config/unused_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int bring_up_records(run_state *run, const config *settings) {
   const recorder_options options = {.max_bytes = (uint64_t)settings->profile.max_memory_bytes,
@@ -81,7 +81,7 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .with_modules = settings->profile.with_modules,
                                     .profile_memory = settings->profile.profile_memory,
                                     .tf32 = settings->train.tf32,
-                                    .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                                    .cores = processors_allowed(),
                                     .command_line = settings->command_line,
                                     .of_ranks = run->ranks != NULL,
                                     .cures = cures_of(settings->scenario.plugin->table->ops.scenario),

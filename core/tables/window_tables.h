@@ -21,7 +21,7 @@ typedef struct analysis_context {
   int64_t batch_size;
   bool with_flops, with_modules, profile_memory;
   bool tf32;                           /* float32 products may use it, where the device has it */
-  uint32_t cores;                      /* of the machine */
+  uint32_t cores;                      /* that the process may use */
   const char *command_line;            /* of the run, for the verdict's next command; NULL: "pdhost" */
   bool of_ranks;                       /* a run of several: the command of one is none that says more of all */
   const pd_cure *cures;                /* what the scenario says takes a cause out; NULL: nothing */

@@ -64,7 +64,7 @@ typedef struct pd_window_run {
   uint64_t seed;
   int64_t batch_size, num_workers;
   uint32_t has_fallback; /* 1: no GPU was found, so this ran on the CPU device */
-  uint32_t cores;        /* of the machine */
+  uint32_t cores;        /* that the process may use */
   uint32_t offers;       /* PD_OFFER_* */
   uint32_t reserved;
 } pd_window_run;

@@ -2,6 +2,7 @@
 #include "truth_cures.h"
 
 #include "base/log.h"
+#include "base/processors.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "config/assignments.h"
@@ -16,7 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* As many as it takes to tell an effect from chance (truth_figures.c). */
 enum { ROUNDS_USUAL = 6 };
@@ -123,7 +123,7 @@ pd_status truth_cures_run(run_state *run) {
   arena texts = {.failed = false};
   const verdict_setting setting = {.cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
                                    .offers = run->offers,
-                                   .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                                   .cores = processors_allowed(),
                                    .num_workers = run->settings->data.num_workers,
                                    .is_cuda = run->props.is_cuda,
                                    .arena = &texts};
