@@ -6,10 +6,11 @@
 
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/processors.h"
 #include "abi/plugins.h"
 #include "base/version.h"
 #include "base/wrap.h"
+
+#include <pdhost/processors.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -132,7 +133,7 @@ static void check_libraries(doctor *self) {
 
 static void check_cores(doctor *self) {
   char found[256], limit[64], governor[64];
-  const int usable = (int)processors_allowed();
+  const int usable = (int)pd_processors_allowed();
   first_line("/sys/fs/cgroup/cpu.max", limit, sizeof limit);
   const long quota = strtol(limit, NULL, 10), period = strchr(limit, ' ') ? strtol(strchr(limit, ' '), NULL, 10) : 0;
   const bool is_limited = quota > 0 && period > 0 && quota < usable * period;

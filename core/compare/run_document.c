@@ -1,9 +1,8 @@
 /* See run_document.h. */
 #include "run_document.h"
 
-#include "base/processors.h"
-
 #include <pdhost/array.h>
+#include <pdhost/processors.h>
 
 #include <jansson.h>
 #include <math.h>
@@ -33,7 +32,7 @@ static pd_status read_options(const json_t *rows, pd_measurement *row) {
     if (status == PD_OK && is_of_the_step(key)) status = pairs_set(&row->options, key, text_at(at, "value"));
     if (strcmp(key, "device.threads") != 0) continue;
     const long threads = strtol(text_at(at, "value"), NULL, 10);
-    row->threads = threads > 0 ? (uint64_t)threads : processors_allowed();
+    row->threads = threads > 0 ? (uint64_t)threads : pd_processors_allowed();
   }
   return status;
 }

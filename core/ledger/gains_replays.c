@@ -1,9 +1,9 @@
 /* See gains_replays.h. */
 #include "gains_replays.h"
 
-#include "base/processors.h"
 #include "trace/sort.h"
 
+#include <pdhost/processors.h>
 #include <pdhost/thread_start.h>
 
 #include <stdatomic.h>
@@ -144,7 +144,7 @@ static void *help(void *given) {
  * for each device record. */
 static uint32_t helpers_for(const gains_replays *self, uint32_t jobs) {
   enum { HELPERS_MOST = GAINS_REPLAYS_THREADS - 1, ITEMS_LEAST = 5000 };
-  const uint32_t processors = processors_allowed(); /* a rank may have one of many */
+  const uint32_t processors = pd_processors_allowed(); /* a rank may have one of many */
   uint32_t helpers = jobs ? jobs - 1 : 0;
   if (self->replay->item_count < ITEMS_LEAST || processors < 2) return 0;
   if (helpers > processors - 1) helpers = processors - 1;

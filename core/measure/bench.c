@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/monotonic.h"
-#include "base/processors.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "base/version.h"
@@ -13,6 +12,7 @@
 #include "run/truth/dial_run.h"
 
 #include <pdhost/clocks.h>
+#include <pdhost/processors.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -337,7 +337,7 @@ static pd_status describe_options(const config *settings, pd_measurement *out) {
     const char *value = at->value ? at->value : "";
     status = pairs_set(&out->options, key, value);
     const long threads = strtol(value, NULL, 10);
-    if (!strcmp(key, "device.threads")) out->threads = threads > 0 ? (uint64_t)threads : processors_allowed();
+    if (!strcmp(key, "device.threads")) out->threads = threads > 0 ? (uint64_t)threads : pd_processors_allowed();
   }
   return status;
 }

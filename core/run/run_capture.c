@@ -6,9 +6,10 @@
 #include "ranks/rank_live.h"
 #include "writing/feed.h"
 #include "base/log.h"
-#include "base/processors.h"
 #include "capture/capture_find.h"
 #include "capture/capture_write.h"
+
+#include <pdhost/processors.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static void forget(run_state *run) {
 void run_capture_open(run_state *run, const config *settings, const pd_run *about) {
   const bool kept = settings->run.keep_capture;
   if (!(kept || settings->run.isolate) || run->folder_fault[0]) return;
-  const capture_about more = {.cores = processors_allowed(),
+  const capture_about more = {.cores = pd_processors_allowed(),
                               .tf32 = settings->train.tf32,
                               .writer = (uint32_t)atomic_load(&board_own()->feed.writer)};
   run->capture = calloc(1, sizeof *run->capture);

@@ -7,9 +7,10 @@
 #include "ranks/rank_group.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/processors.h"
 #include "config/config_dial.h"
 #include "config/unused_keys.h"
+
+#include <pdhost/processors.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static int bring_up_training(run_state *run, const config *settings) {
                                     .with_modules = settings->profile.with_modules,
                                     .profile_memory = settings->profile.profile_memory,
                                     .tf32 = settings->train.tf32,
-                                    .cores = processors_allowed(),
+                                    .cores = pd_processors_allowed(),
                                     .command_line = settings->command_line,
                                     .of_ranks = run->ranks != NULL,
                                     .cures = cures_of(settings->scenario.plugin->table->ops.scenario),

@@ -1,11 +1,11 @@
 /* See gzip_stream.h. Deflate and checksums by ISA-L, their combination by zlib. */
 #include "gzip_stream.h"
 
+#include <pdhost/processors.h>
 #include <pdhost/thread_start.h>
 
 #include <isa-l.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <zlib.h>
 
 enum {
@@ -84,8 +84,7 @@ static void *work(void *given) {
 
 pd_status gzip_stream_open(gzip_stream **out, text_write write, void *to) {
   static const uint8_t header[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const uint32_t wanted = cores < 1 ? 1 : cores > MAX_WORKERS ? MAX_WORKERS : (uint32_t)cores;
+  const uint32_t cores = pd_processors_allowed(), wanted = cores > MAX_WORKERS ? MAX_WORKERS : cores;
   gzip_stream *self = calloc(1, sizeof *self);
   if (!self) return PD_NO_MEMORY;
   pthread_mutex_init(&self->lock, NULL);

@@ -1,4 +1,5 @@
 /* The window sink: each active window as it lies in memory, one file a window (window_file.h). [loop thread] */
+#include <pdhost/processors.h>
 #include <pdhost/window_file.h>
 
 #include "../lib/file_out.h"
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct state {
   const pd_host *host;
@@ -94,7 +94,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                .batch_size = run->batch_size,
                                .num_workers = run->num_workers,
                                .has_fallback = run->fallback != NULL,
-                               .cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+                               .cores = pd_processors_allowed(),
                                .offers = PD_HAS(pd_run, run, offers) ? run->offers : 0};
   pd_trace flat = {.size = sizeof flat};
   memcpy(&flat, trace, trace->size < sizeof flat ? trace->size : sizeof flat); /* a host of 1.0 has a shorter one */

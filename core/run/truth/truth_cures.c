@@ -2,7 +2,6 @@
 #include "truth_cures.h"
 
 #include "base/log.h"
-#include "base/processors.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
 #include "config/assignments.h"
@@ -13,6 +12,8 @@
 #include "run/board.h"
 #include "run/ranks/rank_summary.h"
 #include "run/run_parts.h"
+
+#include <pdhost/processors.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,7 +124,7 @@ pd_status truth_cures_run(run_state *run) {
   arena texts = {.failed = false};
   const verdict_setting setting = {.cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
                                    .offers = run->offers,
-                                   .cores = processors_allowed(),
+                                   .cores = pd_processors_allowed(),
                                    .num_workers = run->settings->data.num_workers,
                                    .is_cuda = run->props.is_cuda,
                                    .arena = &texts};
