@@ -63,12 +63,14 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static replay_record record_of(const timeline *of, const timeline_record *record) {
   const timeline_call *call = &of->calls[record->call];
   const int64_t length = call->end_ns - call->start_ns;
+  const int64_t gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns);
   replay_record out = {
       .duration_ns = facts_span(record->start_ns, record->end_ns),
       .merged_ns = merged_ns(of, record),
       .longest_ns = repeated_ns(of, record, (double)of->passes),
       .latency_ns = record->hold == TIMELINE_BY_LAUNCH ? record->latency_ns : least(of->latency_ns, record->latency_ns),
-      .gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns),
+      .gap_ns = gap_ns,
+      .own_gap_ns = gap_ns,
       .edge_ns = record->hold == TIMELINE_BY_EDGE ? record->edge_ns : least(of->gap_ns, record->edge_ns),
       .stream = record->stream,
       .edge_first = record->edge_first,
@@ -77,9 +79,10 @@ static replay_record record_of(const timeline *of, const timeline_record *record
   const bool shrinks = !is_in_graph(of, call);
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = least(out.duration_ns, out.merged_ns);
-  if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) {
-    if (shrinks) out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, of->limits.graph_gap_ns);
-    out.flags |= REPLAY_SHORT_GAP;
+  if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
+    const int64_t captured = out.fixed_ns ? of->limits.short_graph_gap_ns : of->limits.graph_gap_ns;
+    if (shrinks) out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, captured);
+    out.own_gap_ns = least(out.gap_ns, of->limits.queue_gap_ns);
   }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
   if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= TIMELINE_DELAY_GAPS * of->limits.gap_ns)

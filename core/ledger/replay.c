@@ -58,8 +58,8 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
 }
 
 static int64_t gap_of(const replay_variant *variant, const replay_record *record) {
-  const bool inflated = (record->flags & REPLAY_SHORT_GAP) && variant->keep < 1;
-  const int64_t own = inflated ? (int64_t)((double)record->gap_ns * variant->keep) : record->gap_ns;
+  const int64_t added = record->gap_ns - record->own_gap_ns;
+  const int64_t own = record->own_gap_ns + (variant->keep < 1 ? (int64_t)((double)added * variant->keep) : added);
   const int64_t captured = record->gap_ns - record->fixed_gap_ns;
   return variant->graph && captured < own ? captured : own;
 }

@@ -42,9 +42,8 @@ enum {
 };
 /* Flags of a record. */
 enum {
-  REPLAY_BY_CALL = 16,  /* started during a long call or right after it */
-  REPLAY_DELAYED = 32,  /* started late though nothing that is known held it up */
-  REPLAY_SHORT_GAP = 64 /* gap_ns is that of a full queue, which recording makes longer */
+  REPLAY_BY_CALL = 16, /* started during a long call or right after it */
+  REPLAY_DELAYED = 32  /* started late though nothing that is known held it up */
 };
 
 /* There are many items: what only those that wait have lies in a list of its own. */
@@ -78,6 +77,7 @@ typedef struct replay_record {
   int64_t fixed_gap_ns; /* of gap_ns, too */
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
   int64_t gap_ns;       /* after the record before it on its stream */
+  int64_t own_gap_ns;   /* of gap_ns, what is not the recorder's */
   int64_t edge_ns;      /* after the records that it waits for */
   uint32_t stream;
   uint32_t edge_first, edge_count; /* into `edges` */
@@ -114,7 +114,7 @@ typedef struct replay_variant {
   bool longest;          /* with `one_pass`: its records take longest_ns */
   bool apart;            /* the device's work on one stream waits for no kernel of another */
   bool eager;            /* delays that nothing known explains are gone */
-  double keep; /* 0..1: how much of REPLAY_SCALED, of REPLAY_SHORT_GAP and of the own and tail time of waits is
+  double keep; /* 0..1: how much of REPLAY_SCALED, of gaps beyond own_gap_ns and of the own and tail time of waits is
                   the program's own; those of REPLAY_MEASUREMENT are whole */
 } replay_variant;
 

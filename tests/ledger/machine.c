@@ -47,7 +47,7 @@ static int64_t latency(const machine *self, const operation *op, const replay_va
 }
 
 static int64_t gap(const machine *self, const operation *op, const replay_variant *variant) {
-  int64_t own = (int64_t)((double)op->gap_ns * (op->short_gap ? variant->keep : 1));
+  int64_t own = op->own_gap_ns + (int64_t)((double)(op->gap_ns - op->own_gap_ns) * variant->keep);
   if (variant->graph) own = least(own, op->gap_ns - op->fixed_gap_ns);
   return variant->eager && op->delayed ? least(own, self->usual_gap_ns) : own;
 }
@@ -169,15 +169,15 @@ static void make_launch(machine *self, uint32_t i) {
   op->fixed_ns = machine_chance(30) ? op->kernel_ns : 0;
   op->gap_ns = machine_draw(1500);
   op->fixed_gap_ns = machine_chance(30) ? op->gap_ns : 0;
-  op->short_gap = machine_chance(50);
   if (machine_chance(10)) op->gap_ns = -machine_draw(9000); /* it begins beside the one before */
-  if (op->gap_ns < 0) op->fixed_gap_ns = op->short_gap = 0;
+  if (op->gap_ns < 0) op->fixed_gap_ns = 0;
   op->edge_ns = machine_draw(1500);
   op->owners = op->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
   op->later_record = machine_chance(10);
   op->by_call = machine_chance(15);
   op->delayed = machine_chance(20);
   if (op->delayed) op->gap_ns += machine_draw(60000);
+  op->own_gap_ns = op->gap_ns > 0 && machine_chance(50) ? machine_draw(op->gap_ns) : op->gap_ns;
   if (op->delayed) op->latency_ns += machine_draw(60000);
   while (op->wait_count < 2 && machine_chance(30)) {
     const uint32_t source = launched_before(self, i);

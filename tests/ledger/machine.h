@@ -9,7 +9,7 @@ enum { MOST_OPS = 48, MOST_LANES = 3, MOST_STREAMS = 6, MOST_EDGES = 128, MOST_S
 
 typedef struct operation {
   int64_t host_ns, own_ns, tail_ns; /* host_ns: of a call that blocks, what it takes where its owner is removed: 0 */
-  int64_t kernel_ns, merged_ns, longest_ns, fixed_ns, latency_ns, gap_ns, fixed_gap_ns, edge_ns;
+  int64_t kernel_ns, merged_ns, longest_ns, fixed_ns, latency_ns, gap_ns, fixed_gap_ns, own_gap_ns, edge_ns;
   uint32_t lane, stream; /* REPLAY_NONE: launches nothing */
   uint32_t step;
   uint32_t waits[2], wait_count;
@@ -18,7 +18,7 @@ typedef struct operation {
   bool joined; /* launched by the call of the next operation, as kernels of one graph are; takes no time of the host */
   uint32_t awaited; /* operation */
   replay_owners owner, owners;
-  bool later_pass, later_record, scaled, short_gap, by_call, delayed;
+  bool later_pass, later_record, scaled, by_call, delayed;
   int64_t start_ns, kernel_start_ns, kernel_end_ns; /* of the last simulation */
   bool launched, done;
 } operation;

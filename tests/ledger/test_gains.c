@@ -68,7 +68,7 @@ PD_TEST(gains, recording_lengthens_batches_that_the_loop_makes_itself) {
   cr_assert_float_eq(waited.causes[VERDICT_input_bound].gain * waited.step_ns, STEP_NS / 2.0, 0.02 * STEP_NS);
 }
 
-/* Ten launches a step, one every 20 us, each with a kernel of 14 us behind it. Recording costs 4 us of each launch. */
+/* Ten launches a step, one every 20 us, each of two kernels of 7 us. Recording costs 4 us of each launch. */
 static void launches_of_20_us(gains_rig *rig, gains *out) {
   begin(rig);
   for (uint64_t s = 0; s < STEPS; s++) {
@@ -77,7 +77,8 @@ static void launches_of_20_us(gains_rig *rig, gains *out) {
     for (int64_t i = 0; i < 10; i++) {
       const int64_t from = at + i * 20000, end = from + 20000;
       fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", rig->thread, end - 1000, end, ++rig->correlation);
-      fake_kernel(rig->fake, "k", rig->main, end, end + 14000, rig->correlation);
+      fake_kernel(rig->fake, "k", rig->main, end, end + 7000, rig->correlation);
+      fake_kernel(rig->fake, "k", rig->main, end + 7000, end + 14000, rig->correlation);
     }
   }
   rig->record_cost_ns = 4000;

@@ -32,13 +32,14 @@ static void translate_record(const machine *from, uint32_t i, replayed *to, uint
                             .fixed_gap_ns = op->fixed_gap_ns,
                             .latency_ns = op->latency_ns,
                             .gap_ns = op->gap_ns,
+                            .own_gap_ns = op->own_gap_ns,
                             .edge_ns = op->edge_ns,
                             .stream = op->stream,
                             .edge_first = *edge_count,
                             .edge_count = op->wait_count,
                             .owners = op->owners,
-                            .flags = (op->short_gap ? REPLAY_SHORT_GAP : 0) | (op->by_call ? REPLAY_BY_CALL : 0) |
-                                     (op->delayed ? REPLAY_DELAYED : 0) | (op->later_record ? REPLAY_LATER_PASS : 0)};
+                            .flags = (op->by_call ? REPLAY_BY_CALL : 0) | (op->delayed ? REPLAY_DELAYED : 0) |
+                                     (op->later_record ? REPLAY_LATER_PASS : 0)};
   for (uint32_t w = 0; w < op->wait_count; w++)
     to->edges[(*edge_count)++] = (replay_edge){.record = to->record_of[op->waits[w]], .apart = op->apart[w]};
 }
