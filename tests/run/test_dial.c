@@ -350,6 +350,33 @@ PD_TEST(dial, after_the_rounds_all_their_control_steps_say_the_pace) {
   cr_assert_float_eq(dial_pace_end(&share, 375), 375, 1e-9, "two thirds of the latest 64");
 }
 
+/* The amount after rounds in which one of a count costs `cost` of a control step of 1 ms, +- `scatter` of that. */
+static double costing(dial_pace *self, double cost, double scatter, int rounds) {
+  truth_block_pair pairs[DIAL_PACE_LEAST];
+  double amount = self->set;
+  for (int round = 0; round < rounds; round++) {
+    for (int i = 0; i < DIAL_PACE_LEAST; i++) {
+      const double one = cost * (1 + (i % 2 ? scatter : -scatter));
+      pairs[i] = (truth_block_pair){.with_ns = 1e6 * (1 + amount * one), .without_ns = 1e6, .amount = amount};
+    }
+    amount = dial_pace_follow(self, amount, pairs, DIAL_PACE_LEAST);
+  }
+  return amount;
+}
+
+PD_TEST(dial, a_count_follows_what_one_of_it_costs) {
+  dial_pace share = set_dial(0, 0.2, false, 50, 1e6); /* 50 of them are a quarter of a control step */
+  cr_assert_float_eq(costing(&share, 0.005, 0.1, 4), 50, 1e-9, "they are");
+  cr_assert_float_eq(costing(&share, 0.006, 0, 40), 50 / 1.2, 0.2, "a fifth more");
+  dial_pace us = set_dial(250, 0, false, 50, 1e6);
+  cr_assert_float_eq(costing(&us, 0.004, 0.1, 40), 50 / 0.8, 1.5);
+  dial_pace unsure = set_dial(0, 0.2, false, 50, 1e6);
+  const double little = costing(&unsure, 0.006, 0.9, 1);
+  cr_assert(little > 45, "what scatters is followed a little: %g", little);
+  dial_pace time = set_dial(0, 0.2, true, 250, 1e6);
+  cr_assert_float_eq(costing(&time, 0.002, 0, 4), 250, 1e-9, "a time is not: its own clock says what it takes");
+}
+
 PD_TEST(dial, a_share_follows_no_pace_that_is_not_known) {
   dial_pace wild = set_dial(0, 0.2, true, 250, 1e6);
   cr_assert_float_eq(follow(&wild, 9e6), 500, 1e-9);

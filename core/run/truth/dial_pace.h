@@ -3,7 +3,8 @@
  * longer. A time that stands for a time stays as it was set, and so does a count that stands for a share. Pure. [loop
  * thread]
  *
- * The control steps alone say what the pace is: to follow the effect would be to set the dial by its own noise. */
+ * The search knows what one of a count costs no better than its few trials do, and that changes, too. So a count also
+ * follows what the pairs since say of it: the less, the more they scatter. */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
 #define CORE_RUN_TRUTH_DIAL_PACE_H
 
@@ -14,6 +15,8 @@
  * rounds, of DIAL_PACE_LEAST from round to round. The amount follows it to DIAL_PACE_MOST times what was found, and
  * down to as small a part. */
 enum { DIAL_PACE_KEPT = 64, DIAL_PACE_LEAST = 8, DIAL_PACE_MOST = 2 };
+/* Pairs whose effect is followed: the latest. */
+enum { DIAL_PACE_COSTS = 256 };
 /* A change that is smaller is none. */
 #define DIAL_PACE_SAME 0.02
 
@@ -22,13 +25,15 @@ typedef struct dial_pace {
   double set, set_ns;            /* the amount that was found, and the control step at that time, 0: not known */
   double recent[DIAL_PACE_KEPT]; /* control steps, the latest at (seen - 1) % DIAL_PACE_KEPT */
   uint64_t seen;                 /* of all there were */
+  double costs[DIAL_PACE_COSTS]; /* what one of a count adds to a control step, as a part of it: of the pairs since */
+  uint64_t cost_count;           /* of all there were; the latest as in `recent` */
   double sum;                    /* of the amounts of all pairs since */
   uint64_t pairs;
 } dial_pace;
 
 /* Control steps of the search. */
 void dial_pace_see(dial_pace *self, const truth_block_pair *pairs, uint64_t count);
-/* The search is over: it found `amount`. */
+/* The search is over: it found `amount`. Pairs of before say nothing of the effect. */
 void dial_pace_set(dial_pace *self, const config_dial *asked, double amount);
 /* The pairs of a round with `amount`; the amount of the next round. */
 double dial_pace_follow(dial_pace *self, double amount, const truth_block_pair *pairs, uint64_t count);
