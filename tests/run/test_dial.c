@@ -368,6 +368,8 @@ PD_TEST(dial, a_count_follows_what_one_of_it_costs) {
   dial_pace share = set_dial(0, 0.2, false, 50, 1e6); /* 50 of them are a quarter of a control step */
   cr_assert_float_eq(costing(&share, 0.005, 0.1, 4), 50, 1e-9, "they are");
   cr_assert_float_eq(costing(&share, 0.006, 0, 40), 50 / 1.2, 0.2, "a fifth more");
+  dial_pace wrong = set_dial(0, 0.2, false, 50, 1e6);
+  cr_assert_float_eq(costing(&wrong, 0.02, 0.1, 40), 12.5, 0.5, "the search was off by four times");
   dial_pace us = set_dial(250, 0, false, 50, 1e6);
   cr_assert_float_eq(costing(&us, 0.004, 0.1, 40), 50 / 0.8, 1.5);
   dial_pace unsure = set_dial(0, 0.2, false, 50, 1e6);

@@ -48,7 +48,7 @@ static double cost_times(const dial_pace *self) {
   if (!resample_differences(self->costs, count, 1, &cost)) return 1; /* no memory: it is not followed */
   const double off = cost.change / found - 1, unsure = (cost.high - cost.low) / RESAMPLE_ERRORS / found;
   const double sure = off * off / (off * off + unsure * unsure + NO_ERROR);
-  return fmin(fmax(1 + off * sure, 1.0 / DIAL_PACE_MOST), DIAL_PACE_MOST);
+  return fmin(fmax(1 + off * sure, 1.0 / DIAL_COST_MOST), DIAL_COST_MOST);
 }
 
 /* What the latest `most` control steps, and the effect so far, make of `amount`. */

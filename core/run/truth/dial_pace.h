@@ -15,8 +15,9 @@
  * rounds, of DIAL_PACE_LEAST from round to round. The amount follows it to DIAL_PACE_MOST times what was found, and
  * down to as small a part. */
 enum { DIAL_PACE_KEPT = 64, DIAL_PACE_LEAST = 8, DIAL_PACE_MOST = 2 };
-/* Pairs whose effect is followed: the latest. */
-enum { DIAL_PACE_COSTS = 256 };
+/* Pairs whose effect is followed: the latest. What one of a count costs may be so many times what the search found, or
+ * so small a part of it: a search on a busy machine was off by three times. */
+enum { DIAL_PACE_COSTS = 256, DIAL_COST_MOST = 8 };
 /* A change that is smaller is none. */
 #define DIAL_PACE_SAME 0.02
 
