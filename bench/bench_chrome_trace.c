@@ -10,6 +10,7 @@
 #include "stderr_host.h"
 
 #include <pdhost/clocks.h>
+#include <pdhost/processors.h>
 #include <pdhost/sink.h>
 
 #include <dlfcn.h>
@@ -342,8 +343,8 @@ static int run_bench(const pd_plugin *plugin, const fixture *bench) {
   files.write = file_write_keeping;
   times ignored;
   if (!only_file.kept || !write_rounds(plugin, &bench->trace, &all, &ignored)) return 1;
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const int threads = cores < 1 ? 1 : cores > MOST_THREADS ? MOST_THREADS : (int)cores;
+  const uint32_t cores = pd_processors_allowed();
+  const int threads = cores > MOST_THREADS ? MOST_THREADS : (int)cores;
   const times one = library_rounds(only_file.kept, only_file.bytes, 1);
   const times many = library_rounds(only_file.kept, only_file.bytes, threads);
   print_rate("ISA-L alone, one thread", bytes / 1e6, "MB/s of text", one);

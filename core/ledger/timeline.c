@@ -29,8 +29,14 @@ static const timeline_limits of_gpu = {.gap_ns = 4000,
                                        .graph_gap_ns = 300,
                                        .short_graph_gap_ns = 500,
                                        .once_ns = 5000};
-static const timeline_limits of_threads = {
-    .gap_ns = 50000, .latency_ns = 100000, .quiet_ns = 250000, .fixed_ns = 20000, .graph_gap_ns = 0, .once_ns = 20000};
+static const timeline_limits of_threads = {.gap_ns = 50000,
+                                           .latency_ns = 100000,
+                                           .quiet_ns = 250000,
+                                           .fixed_ns = 20000,
+                                           .queue_gap_ns = 0,
+                                           .graph_gap_ns = 0,
+                                           .short_graph_gap_ns = 0,
+                                           .once_ns = 20000};
 
 /* ---- device and threads ---- */
 

@@ -76,8 +76,8 @@ typedef struct timeline_limits {
   int64_t quiet_ns;     /* no call and no operation for so long is computing */
   int64_t fixed_ns;     /* what a launch costs the device itself: a shorter kernel is nothing else */
   int64_t queue_gap_ns; /* between records of a full queue: what the device takes itself, recorded or not */
-  /* Between two records of a graph, at most, and before a kernel up to fixed_ns; and at most half of their gap in a
-   * queue. */
+  /* Between two records of a graph, at most; before a kernel shorter than fixed_ns it is short_graph_gap_ns. Neither is
+   * more than half of the gap in a queue. */
   int64_t graph_gap_ns, short_graph_gap_ns;
   int64_t once_ns; /* what a kernel takes however little it does: once where passes become one */
 } timeline_limits;

@@ -319,7 +319,10 @@ static double follow(dial_pace *self, double control_ns) {
   truth_block_pair pairs[DIAL_PACE_LEAST];
   double amount = self->set;
   for (int i = 0; i < DIAL_PACE_LEAST; i++) pairs[i] = (truth_block_pair){.without_ns = i % 4 ? control_ns : 9e9};
-  for (int round = 0; round < 4; round++) amount = dial_pace_follow(self, amount, pairs, DIAL_PACE_LEAST);
+  for (int round = 0; round < 4; round++) {
+    dial_pace_round(self, amount, pairs, DIAL_PACE_LEAST);
+    amount = dial_pace_next(self, amount, 0, INFINITY);
+  }
   return amount;
 }
 
@@ -350,33 +353,29 @@ PD_TEST(dial, after_the_rounds_all_their_control_steps_say_the_pace) {
   cr_assert_float_eq(dial_pace_end(&share, 375), 375, 1e-9, "two thirds of the latest 64");
 }
 
-/* The amount after rounds in which one of a count costs `cost` of a control step of 1 ms, +- `scatter` of that. */
-static double costing(dial_pace *self, double cost, double scatter, int rounds) {
-  truth_block_pair pairs[DIAL_PACE_LEAST];
+/* The amount after rounds in which one of a count costs `times` what the search found, as they say with a standard
+ * error of `unsure`. */
+static double costing(dial_pace *self, double times, double unsure, int rounds) {
+  const truth_block_pair pair = {.without_ns = 1e6};
   double amount = self->set;
   for (int round = 0; round < rounds; round++) {
-    for (int i = 0; i < DIAL_PACE_LEAST; i++) {
-      const double one = cost * (1 + (i % 2 ? scatter : -scatter));
-      pairs[i] = (truth_block_pair){.with_ns = 1e6 * (1 + amount * one), .without_ns = 1e6, .amount = amount};
-    }
-    amount = dial_pace_follow(self, amount, pairs, DIAL_PACE_LEAST);
+    dial_pace_round(self, amount, &pair, 1);
+    amount = dial_pace_next(self, amount, times * dial_pace_mean(self) / self->set - 1, unsure);
   }
   return amount;
 }
 
-PD_TEST(dial, a_count_follows_what_one_of_it_costs) {
-  dial_pace share = set_dial(0, 0.2, false, 50, 1e6); /* 50 of them are a quarter of a control step */
-  cr_assert_float_eq(costing(&share, 0.005, 0.1, 4), 50, 1e-9, "they are");
-  cr_assert_float_eq(costing(&share, 0.006, 0, 40), 50 / 1.2, 0.2, "a fifth more");
-  dial_pace wrong = set_dial(0, 0.2, false, 50, 1e6);
-  cr_assert_float_eq(costing(&wrong, 0.02, 0.1, 40), 12.5, 0.5, "the search was off by four times");
-  dial_pace us = set_dial(250, 0, false, 50, 1e6);
-  cr_assert_float_eq(costing(&us, 0.004, 0.1, 40), 50 / 0.8, 1.5);
-  dial_pace unsure = set_dial(0, 0.2, false, 50, 1e6);
-  const double little = costing(&unsure, 0.006, 0.9, 1);
-  cr_assert(little > 45, "what scatters is followed a little: %g", little);
-  dial_pace time = set_dial(0, 0.2, true, 250, 1e6);
-  cr_assert_float_eq(costing(&time, 0.002, 0, 4), 250, 1e-9, "a time is not: its own clock says what it takes");
+PD_TEST(dial, the_rounds_trim_a_count_by_what_one_of_it_costs) {
+  dial_pace right = set_dial(0, 0.2, false, 50, 1e6), more = right, unsure = right, wrong = right;
+  cr_assert_float_eq(costing(&right, 1, 0.01, 8), 50, 1e-9);
+  cr_assert_float_eq(costing(&more, 1.25, 0.001, 64), 40, 0.1);
+  cr_assert_float_eq(dial_pace_end(&more, 40), 40, 0.1);
+  const double little = costing(&unsure, 1.25, 0.25, 1); /* chance explains it: half of it counts */
+  cr_assert_float_eq(little, 50 / 1.125, 1e-9);
+  cr_assert_float_eq(costing(&wrong, 3, 0.01, 8), 50, 1e-9, "the search went wrong, and the run says so");
+  dial_pace us = set_dial(250, 0, false, 50, 1e6), time = set_dial(0, 0.2, true, 250, 1e6);
+  cr_assert_float_eq(costing(&us, 0.8, 0.001, 64), 50 / 0.8, 0.2);
+  cr_assert_float_eq(costing(&time, 1.25, 0.001, 8), 250, 1e-9, "a time is not trimmed: its own clock tells it");
 }
 
 PD_TEST(dial, a_share_follows_no_pace_that_is_not_known) {

@@ -1,6 +1,8 @@
 /* The CPU device: entry point, options, properties. Asynchronous like a GPU's driver, with oneDNN underneath. */
 #include "cpu_device.h"
 
+#include <pdhost/processors.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +32,17 @@ static pd_status open_device(const pd_host *host, const void *options, uint32_t 
   device->options = *(const cpu_options *)options;
   const dnnl_version_t *version = dnnl_version();
   snprintf(device->name, sizeof device->name, "CPU (oneDNN %d.%d.%d)", version->major, version->minor, version->patch);
-  snprintf(device->versions, sizeof device->versions, "oneDNN %d.%d.%d, %d cores", version->major, version->minor,
-           version->patch, get_nprocs());
+  const int64_t cores = pd_processors_allowed();
+  snprintf(device->versions, sizeof device->versions, "oneDNN %d.%d.%d, %lld cores", version->major, version->minor,
+           version->patch, (long long)cores);
   if (dnnl_engine_create(&device->engine, dnnl_cpu, 0) != dnnl_success) {
     free(device);
     return host->fail(host, PD_DEVICE, "dnnl_engine_create failed for the CPU");
   }
-  if (device->options.threads > get_nprocs())
+  if (device->options.threads > cores)
     host->log(host, PD_LOG_WARN,
-              "[device] threads = %lld: there are %d cores, and more threads than that slow a step down",
-              (long long)device->options.threads, get_nprocs());
+              "[device] threads = %lld: there are %lld cores, and more threads than that slow a step down",
+              (long long)device->options.threads, (long long)cores);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->drain_lock, NULL);
   pthread_cond_init(&device->drained, NULL);

@@ -33,15 +33,19 @@ static pd_status truth_block(run_state *run, int kind, double *mean_ns) {
   return status;
 }
 
-/* Rounds of a dial: what is injected is the step's alone, so that they may be short. The amount follows the pace. */
+/* Rounds of a dial: what is injected is the step's alone, so that they may be short. The amount follows the pace and
+ * the effect. */
 static pd_status truth_turns(run_state *run) {
   aside_turns turns = {.timed = run->truth_block};
   pd_status status = aside_turns_run(run, &turns);
   if (status == PD_OK && !turns.count) return PD_STOP;
   for (uint64_t i = 0; i < turns.count && status == PD_OK; i++) status = truth_round(run->truth, &turns.pairs[i]);
   if (status != PD_OK) return status;
-  run->amount = dial_pace_follow(&run->pace, run->amount, turns.pairs, turns.count);
+  double off = 0, unsure = INFINITY;
+  dial_pace_round(&run->pace, run->amount, turns.pairs, turns.count);
   truth_dial(run->truth, run->pace.asked.us, run->pace.asked.share, dial_pace_mean(&run->pace));
+  (void)truth_dial_effect(run->truth, &off, &unsure);
+  run->amount = dial_pace_next(&run->pace, run->amount, off, unsure);
   return PD_OK;
 }
 
@@ -58,9 +62,10 @@ static pd_status truth_blocks(run_state *run, uint64_t round, int kinds, double 
 
 /* Where the effect was asked for, more rounds follow those that are set, until they tell how far off it is. */
 static bool is_needed(const run_state *run, uint64_t round, int64_t until_ns) {
+  double off, unsure;
   if (round < run->truth_rounds) return true;
-  return run->dialled && round < DIALLED_ROUNDS_MOST && monotonic_ns() < until_ns &&
-         !truth_dial_is_known(run->truth, DIALLED_ERROR);
+  if (!run->dialled || round >= DIALLED_ROUNDS_MOST || monotonic_ns() >= until_ns) return false;
+  return !truth_dial_effect(run->truth, &off, &unsure) || unsure > DIALLED_ERROR;
 }
 
 pd_status interleave_run(run_state *run) {

@@ -244,13 +244,15 @@ void truth_dial(truth *self, double us, double share, double amount) {
   self->all.dial_share = share;
 }
 
-bool truth_dial_is_known(const truth *self, double close) {
+bool truth_dial_effect(const truth *self, double *off, double *unsure) {
   truth_effect effect;
   const truth_figures *all = &self->all;
-  if (!(all->dial_us > 0 || all->dial_share > 0)) return true;
-  if (!all->rounds.count) return false;
-  if (!truth_effect_of(&all->rounds, &effect)) return true;
-  return effect.error_ns <= close * dial_wanted_ns(all->dial_us, all->dial_share, effect.without_ns);
+  if (!(all->dial_us > 0 || all->dial_share > 0) || !all->rounds.count) return false;
+  if (!truth_effect_of(&all->rounds, &effect)) return false;
+  const double wanted_ns = dial_wanted_ns(all->dial_us, all->dial_share, effect.without_ns);
+  *off = effect.added_ns / wanted_ns - 1;
+  *unsure = effect.error_ns / wanted_ns;
+  return true;
 }
 
 uint64_t truth_steps(const truth *self) { return self->all.row_count; }

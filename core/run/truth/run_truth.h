@@ -44,9 +44,9 @@ pd_status truth_round_cure(truth *self, double with_ns, double without_ns);
  * that came to is the effect of the rounds, which have `amount` on average; what the scenario says itself of what it
  * was asked for is set aside. */
 void truth_dial(truth *self, double us, double share, double amount);
-/* Whether the rounds so far tell it with a standard error of at most `close`, a part of what was asked for. True where
- * no effect was asked for, and on no memory. */
-bool truth_dial_is_known(const truth *self, double close);
+/* What the rounds so far say of it: the effect over what was asked for, less 1, and the standard error of that. False:
+ * no effect was asked for, there are no rounds, or there is no memory. */
+bool truth_dial_effect(const truth *self, double *off, double *unsure);
 /* Rounds that tell it, at least. */
 #define TRUTH_DIAL_ROUNDS 8
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INTERVAL_ERRORS 3.92 /* standard errors in a 95 % interval */
+
 /* Rounds of one count, or of none. */
 typedef struct group {
   double *ratios; /* logarithms */
@@ -61,7 +63,7 @@ bool truth_effect_of(const truth_rounds *of, truth_effect *out) {
     out->with_ns = with_spread.median;
     out->without_ns = without_spread.median;
     out->added_ns = out->without_ns * (out->ratio.ratio - 1);
-    out->error_ns = out->without_ns * (out->ratio.high - out->ratio.low) / RESAMPLE_ERRORS;
+    out->error_ns = out->without_ns * (out->ratio.high - out->ratio.low) / INTERVAL_ERRORS;
   }
   free(with);
   return ok;
