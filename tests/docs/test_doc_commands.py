@@ -40,6 +40,12 @@ class DocCommands(unittest.TestCase):
         self.assertEqual(judge(), [])
         self.assertEqual(judge(("22.5us", "31.9us"), ("9.86", "7.01"), ("70.17", "55.10")), [])
 
+    def test_another_verdict_has_other_labels(self):
+        share, gain = "Share (%)           70.17\n", "Gain                70.17\n"
+        self.assertEqual(len(judge((share, gain))), 1)
+        self.assertEqual(judge((share, gain), ("input-bound", "launch-bound")), [])
+        self.assertEqual(len(judge(("Verdict  input-bound", "Judged  input-bound"))), 1)
+
     def test_what_reads_files_prints_every_quoted_word(self):
         result = types.SimpleNamespace(stdout=PRINTED)
         self.assertEqual(missing_lines(PRINTED.splitlines()[::2], result), [])

@@ -10,7 +10,7 @@
 
 static const pd_option rows[] = {
     PD_OPTION(cpu_options, threads, .def = "0", .min = "0", .max = "1024", .unit = "threads",
-              .help = "threads that compute one operation; 0: as many as there are cores"),
+              .help = "threads that compute one operation; 0: one for each core that may be used"),
     PD_OPTION(cpu_options, queue_depth, .def = "1024", .min = "1", .max = "65536", .unit = "launches",
               .help = "launches that may wait on a stream before the caller has to"),
 };
