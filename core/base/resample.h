@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RESAMPLE_ERRORS 3.92 /* standard errors in a 95 % interval */
-
 /* B against A: 1.03 says that B takes 3 % more. */
 typedef struct resample_ratio {
   double ratio;

@@ -2,7 +2,6 @@
 #include "run_document.h"
 
 #include <pdhost/array.h>
-#include <pdhost/processors.h>
 
 #include <jansson.h>
 #include <math.h>
@@ -30,9 +29,7 @@ static pd_status read_options(const json_t *rows, pd_measurement *row) {
     char key[256];
     snprintf(key, sizeof key, "%s.%s", text_at(at, "section"), text_at(at, "key"));
     if (status == PD_OK && is_of_the_step(key)) status = pairs_set(&row->options, key, text_at(at, "value"));
-    if (strcmp(key, "device.threads") != 0) continue;
-    const long threads = strtol(text_at(at, "value"), NULL, 10);
-    row->threads = threads > 0 ? (uint64_t)threads : pd_processors_allowed();
+    if (!strcmp(key, "device.threads")) row->threads = measurement_threads(text_at(at, "value"));
   }
   return status;
 }

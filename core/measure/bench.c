@@ -12,7 +12,6 @@
 #include "run/truth/dial_run.h"
 
 #include <pdhost/clocks.h>
-#include <pdhost/processors.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -336,8 +335,7 @@ static pd_status describe_options(const config *settings, pd_measurement *out) {
     snprintf(key, sizeof key, "%s.%s", at->section, at->key);
     const char *value = at->value ? at->value : "";
     status = pairs_set(&out->options, key, value);
-    const long threads = strtol(value, NULL, 10);
-    if (!strcmp(key, "device.threads")) out->threads = threads > 0 ? (uint64_t)threads : pd_processors_allowed();
+    if (!strcmp(key, "device.threads")) out->threads = measurement_threads(value);
   }
   return status;
 }

@@ -2,6 +2,7 @@
 #include "measurement.h"
 
 #include <pdhost/array.h>
+#include <pdhost/processors.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -31,6 +32,11 @@ void measurement_clear(pd_measurement *self) {
   for (uint64_t i = 0; i < self->warning_count; i++) free(self->warnings[i]);
   free(self->warnings);
   memset(self, 0, sizeof *self);
+}
+
+uint64_t measurement_threads(const char *value) {
+  const long threads = strtol(value, NULL, 10);
+  return threads > 0 ? (uint64_t)threads : pd_processors_allowed();
 }
 
 pd_status measurement_set(char **field, const char *text) {

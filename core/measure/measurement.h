@@ -74,6 +74,9 @@ typedef struct pd_measurement {
 /* An empty measurement is all zeros with number_per_run and threads set. Frees everything and zeroes it. */
 void measurement_clear(pd_measurement *self);
 
+/* What [device] threads = `value` stands for: 0 is one for each processor that may be used. */
+uint64_t measurement_threads(const char *value);
+
 /* Replaces a text by a copy; NULL clears it. PD_NO_MEMORY leaves it as it was. */
 pd_status measurement_set(char **field, const char *text);
 /* Adds or replaces. PD_NO_MEMORY leaves the pairs as they were. */

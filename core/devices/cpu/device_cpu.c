@@ -32,17 +32,18 @@ static pd_status open_device(const pd_host *host, const void *options, uint32_t 
   device->options = *(const cpu_options *)options;
   const dnnl_version_t *version = dnnl_version();
   snprintf(device->name, sizeof device->name, "CPU (oneDNN %d.%d.%d)", version->major, version->minor, version->patch);
-  const int64_t cores = pd_processors_allowed();
-  snprintf(device->versions, sizeof device->versions, "oneDNN %d.%d.%d, %lld cores", version->major, version->minor,
-           version->patch, (long long)cores);
+  const uint32_t cores = pd_processors_allowed();
+  const char *plural = cores == 1 ? "" : "s";
+  snprintf(device->versions, sizeof device->versions, "oneDNN %d.%d.%d, %u core%s", version->major, version->minor,
+           version->patch, cores, plural);
   if (dnnl_engine_create(&device->engine, dnnl_cpu, 0) != dnnl_success) {
     free(device);
     return host->fail(host, PD_DEVICE, "dnnl_engine_create failed for the CPU");
   }
   if (device->options.threads > cores)
     host->log(host, PD_LOG_WARN,
-              "[device] threads = %lld: there are %lld cores, and more threads than that slow a step down",
-              (long long)device->options.threads, (long long)cores);
+              "[device] threads = %lld: there %s %u core%s, and more threads than that slow a step down",
+              (long long)device->options.threads, cores == 1 ? "is" : "are", cores, plural);
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_init(&device->drain_lock, NULL);
   pthread_cond_init(&device->drained, NULL);

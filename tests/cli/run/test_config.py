@@ -275,6 +275,14 @@ class Config(Case):
         self.assertEqual(code, 0, err)
         self.assertIn(f"[device] threads = {cores + 1}: there are {cores} cores", err)
 
+    def test_cores_are_those_that_it_may_use(self):
+        process = self.start(*SMALL, "--scenario", "control", "--profile_steps", "1", "-o", "device.threads=2",
+                             "--sink", "table:views=device_summary", under=("taskset", "-c", str(min(os.sched_getaffinity(0)))))
+        out, err = process.communicate()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("[device] threads = 2: there is 1 core, and", err)
+        self.assertRegex(out, r"CPU\(Process\) +[0-9.]+ +100\.0")
+
     def test_a_text_of_control_characters_is_refused(self):
         self.assert_fails(self.run_pdhost(*SMALL, "--scenario", "control", "-o", "benchmark.label=a\x1b[31mb", "--check"), 3,
                           r"[benchmark] label = a\x1b[31mb: holds a control character; leave it out")
