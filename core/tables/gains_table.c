@@ -94,8 +94,8 @@ static void add_notes(table_build *table, const table_work *work) {
                             1e-3 * of->loader_ns));
   if (of->keep < 1)
     table_note(table, arena_format(work->arena,
-                                   "%.0f %% of the host's time in launching, and of what gaps between queued "
-                                   "kernels last beyond the device's own, is taken as the recorder's.",
+                                   "%.0f %% of the host's time in launching is taken as the recorder's. So is this "
+                                   "part of the gaps between queued kernels, but for what the device itself takes.",
                                    100 * (1 - of->keep)));
 }
 

@@ -3,8 +3,8 @@
  * longer. A time that stands for a time stays as it was set. The control steps alone say what the pace is.
  *
  * What one of a count costs changes, too, and the search knows it from few trials. So the rounds trim a count by their
- * own effect. The error of a dial that is shown is that of the same rounds, and so it is nearer to 0 than the truth, by
- * no more than its interval says. Pure. [loop thread] */
+ * own effect. The error that is shown comes from the same rounds: it tends to be too small, and its interval holds.
+ * Pure. [loop thread] */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
 #define CORE_RUN_TRUTH_DIAL_PACE_H
 
@@ -25,9 +25,9 @@ typedef struct dial_pace {
   double set, set_ns;            /* the amount that was found, and the control step at that time, 0: not known */
   double recent[DIAL_PACE_KEPT]; /* control steps, the latest at (seen - 1) % DIAL_PACE_KEPT */
   uint64_t seen;                 /* of all there were */
-  double pace;                   /* the amount of the latest pace, and what the rounds trim it by: a factor */
-  double trim;
-  double sum, pace_sum; /* of the amounts of all pairs since, and of those of their pace */
+  double pace;                   /* the amount at the latest pace */
+  double trim;                   /* what the rounds multiply it by */
+  double sum, pace_sum;          /* over all pairs since: of their amounts, and of the amounts at their pace */
   uint64_t pairs;
 } dial_pace;
 
