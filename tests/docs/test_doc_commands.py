@@ -108,6 +108,12 @@ class DocCommands(unittest.TestCase):
             found = complaints(quoted, types.SimpleNamespace(stdout="\n".join([heading, *now])), DOCUMENT)
             self.assertEqual(len(found), errors, (now, found))
 
+    def test_another_processor_has_another_longest_kernel(self):
+        heading, rows = "Kernels  ms/step  share  calls/step", ["  adamw  1.64  24.8 %  1", "  relu  1.4  21.5 %  3"]
+        for now, errors in ((["  conv  3.4  25.0 %  3", rows[1]], 0), ([rows[1]], 1)):
+            found = complaints([heading, *rows], types.SimpleNamespace(stdout="\n".join([heading, *now])), DOCUMENT)
+            self.assertEqual(len(found), errors, (now, found))
+
     def test_the_verdict(self):
         printed = types.SimpleNamespace(stdout=PRINTED)
         self.assertEqual(wrong_verdict(PRINTED.splitlines(), printed), [])
