@@ -62,17 +62,22 @@ static const char *more_workers(const verdict_setting *self) {
   return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
 }
 
-/* Workers, or else batches that are made before the run; those also take no core from the step, and no copy. */
+/* Batches that are made before the run are not copied either. */
+static double resident_part(const verdict_setting *self) {
+  const gains_cause *of = self->gains ? &self->gains->causes[VERDICT_input_bound] : NULL;
+  return of && of->gain > 0 ? of->resident / of->gain : 1;
+}
+
+/* Workers, or else batches that are made before the run. */
 static uint32_t of_input(const verdict_setting *self, cure *out) {
   const char *workers = more_workers(self);
   uint32_t count = 0;
   if (workers) out[count++] = (cure){workers, NULL, 1};
   if (has_offers(self, PD_OFFER_RESIDENT))
-    out[count++] = (cure){
-        "data.resident=device",
-        workers ? "batches that are made before the run take no core and no copy either, which no replay can tell"
-                : NULL,
-        1};
+    out[count++] =
+        (cure){"data.resident=device",
+               workers ? "batches that are made before the run take no core either, which no replay can tell" : NULL,
+               resident_part(self)};
   return count;
 }
 

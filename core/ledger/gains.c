@@ -340,6 +340,7 @@ static bool find(gains_judge *self) {
     out->causes[c] = (gains_cause){.applies = self->applies[c], .gain = gain, .captured = gain, .then = VERDICT_none};
   }
   out->causes[VERDICT_launch_bound].captured = gains_judge_captured(self, means);
+  out->causes[VERDICT_input_bound].resident = gains_judge_resident(self);
   set_idle(self);
   out->input_unmarked = !self->timeline.has_inputs;
   if (!resample(self)) return false;

@@ -83,6 +83,7 @@ typedef struct gains_cause {
   bool applies;     /* the trace can show it */
   double gain;      /* may be below 0: the rest then takes longer */
   double captured;  /* of it, what a captured graph of the same kernels saves; of other causes than launching: all */
+  double resident;  /* of waiting for input: what batches save that lie on the device, and are not copied; else 0 */
   double low, high; /* of its interval */
   double idle;      /* naive share: device idle while the host is the cause's, of the steps */
   double then_gain; /* the most that another cause brings, once this one is gone */

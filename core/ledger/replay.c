@@ -30,10 +30,12 @@ void replay_close(replay *self) {
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* What the item takes without the recorder. */
-static int64_t own_time(const replay_item *item, double keep) {
-  const bool is_shorter = (item->flags & REPLAY_SCALED) && keep < 1;
-  return is_shorter ? (int64_t)((double)item->duration_ns * keep) : item->duration_ns;
+/* What the item takes without the recorder, and without the pauses before it. */
+static int64_t own_time(const replay_variant *variant, const replay_item *item) {
+  const bool is_shorter = (item->flags & REPLAY_SCALED) && variant->keep < 1;
+  const bool is_warm = item->pauses && !(item->pauses & ~variant->without);
+  const int64_t time = is_shorter ? (int64_t)((double)item->duration_ns * variant->keep) : item->duration_ns;
+  return is_warm ? time / 2 : time;
 }
 
 /* Whether the item's records are gone as a whole. */
@@ -44,12 +46,12 @@ static bool is_dropped(const run_state *self, const replay_item *item) {
 static int64_t host_time(const run_state *self, const replay_item *item) {
   const replay_variant *variant = self->variant;
   if (is_dropped(self, item) || (item->owner & (variant->without | variant->graph))) return 0;
-  return own_time(item, variant->keep);
+  return own_time(variant, item);
 }
 
 /* A record that began during a long call begins earlier where the call is shorter. */
 static int64_t latency_of(const run_state *self, const replay_item *item, const replay_record *record) {
-  const int64_t call = own_time(item, self->variant->keep);
+  const int64_t call = own_time(self->variant, item);
   int64_t latency = record->latency_ns;
   if (record->flags & REPLAY_BY_CALL) latency -= item->duration_ns - call;
   if (!self->variant->eager || !(record->flags & REPLAY_DELAYED)) return latency;

@@ -60,6 +60,7 @@ typedef struct replay_item {
   uint16_t owner; /* one of replay_owners */
   uint16_t lane;
   uint16_t flags;
+  uint16_t pauses; /* whose pauses let the caches go cold before it, or 0: with none of them it takes half as long */
 } replay_item;
 
 /* What an item waits for. */

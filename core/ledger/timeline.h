@@ -11,7 +11,8 @@
  *   lane of their own.
  * - A call belongs to the step in which it starts, a device record to its call's step, wherever it runs.
  * - A record is queued if it follows the one before on its stream at once, or was launched well before that ended; else
- *   its launch held it up.
+ *   its launch held it up. So it did if the record began as soon as the launch was over, and later than a full queue
+ *   would have let it.
  * - An event's wait ties the next launch to the last launch before the record of the event, unless the times refute it.
  *   Where the trace knows which stream waits, the next launch is that stream's, else that of the thread; where it knows
  *   which event (PD_FACT_EVENTS), its record is that one, else the last of the thread.

@@ -129,13 +129,13 @@ PD_TEST(gains, short_gaps_of_a_full_queue_are_the_devices_own) {
   cr_assert_gt(out.step_ns, 196e3);
 }
 
-/* A kernel of 3 us begins later within a graph than one of 4 us: its gain is less by 0.2 us, beside its own time. */
+/* A kernel of 3 us begins later within a graph than one of 4 us: its gain is less by 0.25 us, beside its own time. */
 PD_TEST(gains, short_kernels_of_a_graph_are_further_apart) {
   gains out[2];
   for (int i = 0; i < 2; i++) queued_kernels(i ? 3000 : 4000, 3000, 0, &out[i]);
   const double captured[] = {out[0].causes[VERDICT_launch_bound].captured,
                              out[1].causes[VERDICT_launch_bound].captured};
-  cr_assert_float_eq((captured[0] - captured[1]) * STEP_NS, 10 * 200, 1, "%g, %g", captured[0], captured[1]);
+  cr_assert_float_eq((captured[0] - captured[1]) * STEP_NS, 10 * 250, 1, "%g, %g", captured[0], captured[1]);
 }
 
 /* Two streams that nothing ties: each kernel is launched when the one before is done, and takes 15 of 20 us. */
@@ -212,13 +212,13 @@ static double gain_of_silence(int64_t quiet_ns, const char *around, bool hands_o
 
 PD_TEST(gains, of_two_that_are_near_none_is_sure_where_the_recorders_cost_is_an_estimate) {
   gains out;
-  judge_silence(950000, NULL, false, 500, &out);
+  judge_silence(775000, NULL, false, 500, &out);
   cr_assert_eq(out.cause, VERDICT_host_compute);
   cr_assert_eq(out.near, VERDICT_launch_bound);
   cr_assert(!gains_are_sure(&out));
   judge_silence(1150000, NULL, false, 500, &out);
   cr_assert(out.near == VERDICT_COUNT && gains_are_sure(&out));
-  judge_silence(950000, NULL, false, 0, &out); /* recording costs nothing */
+  judge_silence(775000, NULL, false, 0, &out); /* recording costs nothing */
   cr_assert(out.near == VERDICT_COUNT && gains_are_sure(&out));
 }
 
@@ -227,14 +227,22 @@ PD_TEST(gains, a_silence_between_operations_is_computing) {
   cr_assert_float_eq(gain_of_silence(400000, NULL, false), 0.2, 0.001);
 }
 
+/* Half of 300 us of launching goes with what let the caches go cold. */
+#define COLD_GAIN 0.075
+
+PD_TEST(gains, launching_behind_a_long_silence_takes_longer) {
+  cr_assert_float_eq(gain_of_silence(490000, NULL, false), 0.245, 0.001);
+  cr_assert_float_eq(gain_of_silence(510000, NULL, false), 0.255 + COLD_GAIN, 0.001);
+}
+
 PD_TEST(gains, an_optimizer_that_walks_over_its_parameters_is_launching) {
   cr_assert_float_eq(gain_of_silence(400000, "Optimizer.step#AdamW.step", false), 0, 1e-9);
-  cr_assert_float_eq(gain_of_silence(1100000, "Optimizer.step#AdamW.step", false), 0.555, 0.001);
+  cr_assert_float_eq(gain_of_silence(1100000, "Optimizer.step#AdamW.step", false), 0.555 + COLD_GAIN, 0.001);
 }
 
 PD_TEST(gains, a_thread_that_takes_its_time_to_wake_computes_nothing) {
   cr_assert_float_eq(gain_of_silence(400000, NULL, true), 0, 1e-9);
-  cr_assert_float_eq(gain_of_silence(600000, NULL, true), 0.3, 0.001);
+  cr_assert_float_eq(gain_of_silence(600000, NULL, true), 0.3 + COLD_GAIN, 0.001);
 }
 
 /* ---- what ran before ---- */

@@ -97,3 +97,31 @@ PD_TEST(gains, reading_is_that_of_the_same_batches) {
   facts_close(facts);
   fake_trace_close(fake);
 }
+
+/* The loop waits 100 us for its batch, and copies it for 50 us before a kernel of 50 us reads it. */
+PD_TEST(gains, batches_that_lie_on_the_device_are_not_copied_either) {
+  gains out[2];
+  for (int copied = 0; copied < 2; copied++) {
+    gains_rig rig;
+    begin(&rig);
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = add_step(&rig, s), train = at + 100000, kernel = train + (copied ? 50000 : 0);
+      fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", rig.thread, at, train);
+      if (copied) {
+        fake_call(rig.fake, PD_API_MEMCPY, "cudaMemcpyAsync", rig.thread, train, train + 1000, ++rig.correlation);
+        fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 1 << 20, rig.main, train + 1000, kernel,
+                  rig.correlation);
+      }
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, train + 1000, train + 2000, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, kernel + 2000, at + STEP_NS, rig.correlation);
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, train + 2000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_INPUT, &out[copied]);
+  }
+  const gains_cause *without = &out[0].causes[VERDICT_input_bound], *with = &out[1].causes[VERDICT_input_bound];
+  cr_assert_float_eq(without->gain, 0.5, 0.02);
+  cr_assert_float_eq(without->resident, without->gain, 1e-9);
+  cr_assert_float_eq(with->gain, 0.5, 0.02);
+  cr_assert_float_eq(with->resident, 0.75, 0.02, "%g", with->resident);
+}

@@ -19,7 +19,8 @@ bool machine_is_gone(const operation *op, const replay_variant *variant) {
 /* The host's time in the call of an operation, wherever that goes. */
 static int64_t call_time(const operation *op, const replay_variant *variant) {
   while (op->joined) op++;
-  return op->scaled ? (int64_t)((double)op->host_ns * variant->keep) : op->host_ns;
+  const int64_t cold = op->scaled ? (int64_t)((double)op->host_ns * variant->keep) : op->host_ns;
+  return op->pauses && (op->pauses & variant->without) == op->pauses ? cold / 2 : cold;
 }
 
 static int64_t whole_call(const operation *op) {
@@ -229,6 +230,7 @@ void machine_make(machine *self) {
                       .owner = owners[machine_draw(7)],
                       .later_pass = machine_chance(20),
                       .scaled = machine_chance(50)};
+    if (machine_chance(20)) op->pauses = owners[2 + machine_draw(5)] | owners[2 + machine_draw(5)];
     if (i && self->ops[i - 1].stream != REPLAY_NONE && machine_chance(15)) join_before(self, i);
     if ((i && self->ops[i - 1].joined) || machine_chance(60))
       make_launch(self, i);

@@ -17,7 +17,7 @@ typedef struct operation {
   bool blocks, drains;
   bool joined; /* launched by the call of the next operation, as kernels of one graph are; takes no time of the host */
   uint32_t awaited; /* operation */
-  replay_owners owner, owners;
+  replay_owners owner, owners, pauses;
   bool later_pass, later_record, scaled, by_call, delayed;
   int64_t start_ns, kernel_start_ns, kernel_end_ns; /* of the last simulation */
   bool launched, done;

@@ -58,7 +58,8 @@ static void translate(const machine *from, replayed *to) {
                           .wait = op->awaited == PD_NONE ? REPLAY_NONE : i,
                           .step = op->step,
                           .owner = (uint16_t)op->owner,
-                          .lane = (uint16_t)op->lane};
+                          .lane = (uint16_t)op->lane,
+                          .pauses = (uint16_t)op->pauses};
     first = to->replay.record_count;
     if (op->awaited != PD_NONE) to->waits[i] = (replay_wait){op->own_ns, op->tail_ns, to->record_of[op->awaited]};
     if (op->blocks) item->flags |= REPLAY_BLOCKS;
@@ -173,6 +174,8 @@ static void write_script(script *out) {
                                           : SCRIPT_SYNC,
                       .stream = (uint32_t)machine_draw(1),
                       .thread = thread};
+    /* Code between two blocking calls may be theirs. */
+    if (op->kind == SCRIPT_CODE && i && op[-1].kind == SCRIPT_SYNC) op->kind = SCRIPT_LAUNCH;
     op->ns = UNIT_NS * (op->kind == SCRIPT_CODE ? 1 + machine_draw(1) : 1 + machine_draw(12));
     if (op->kind == SCRIPT_COMPUTE || op->kind == SCRIPT_INPUT) op->ns += QUIET_NS;
   }
@@ -181,12 +184,42 @@ static void write_script(script *out) {
   out->ops[2].thread = 1; /* a thread that launches nothing is not judged */
 }
 
+/* Computing and waits for input that together last PAUSE_NS leave the caches cold for COLD_NS of launching: where they
+ * are gone, that takes half as long. */
+enum { PAUSE_NS = 500000, COLD_NS = 300000 };
+
+typedef struct caches {
+  int64_t computed_ns, waited_ns, launched_ns, code_ns;
+} caches;
+
+static void pause(caches *self, int64_t *of, int64_t ns) {
+  *of += ns;
+  if (ns >= PAUSE_NS) self->launched_ns = 0;
+}
+
+/* What `ns` of launching takes, as one stretch, with `gone` left out. */
+static int64_t launching(caches *self, int64_t ns, replay_owners gone) {
+  const replay_owners paused =
+      (self->computed_ns >= PAUSE_NS ? REPLAY_HOST : 0u) | (self->waited_ns >= PAUSE_NS ? REPLAY_INPUT : 0u);
+  self->launched_ns += ns;
+  if (self->launched_ns >= COLD_NS) *self = (caches){0};
+  return paused && (paused & gone) == paused ? ns / 2 : ns;
+}
+
+/* Code up to here is one stretch. */
+static int64_t code(caches *self, replay_owners gone) {
+  const int64_t ns = self->code_ns;
+  self->code_ns = 0;
+  return ns ? launching(self, ns, gone) : 0;
+}
+
 /* Runs it, SCRIPT_STEPS times in a row, with what `gone` names left out; as a trace where `fake` is given. Returns when
  * host and device are done. */
 static int64_t perform(const script *self, replay_owners gone, fake_trace *fake) {
   int64_t host = 0, free_at[2] = {0, 0}, last_end[2] = {0, 0}, done = 0, correlation = 0;
   bool used[2] = {false, false}, has_last[2] = {false, false};
   uint32_t streams[2] = {0, 0}, threads[2] = {0, 0}, last_stream[2] = {0, 0};
+  caches of = {0};
   if (fake) {
     threads[1] = fake_thread(fake, 77, "second");
     streams[0] = fake_stream(fake, 0, 1, 7);
@@ -197,7 +230,12 @@ static int64_t perform(const script *self, replay_owners gone, fake_trace *fake)
     for (uint32_t i = 0; i < self->count; i++) {
       const script_op *op = &self->ops[i];
       const uint32_t thread = threads[op->thread];
-      if (op->kind == SCRIPT_CODE) host += op->ns;
+      if (op->kind == SCRIPT_CODE)
+        of.code_ns += op->ns;
+      else
+        host += code(&of, gone);
+      if (op->kind == SCRIPT_COMPUTE) pause(&of, &of.computed_ns, op->ns);
+      if (op->kind == SCRIPT_INPUT) pause(&of, &of.waited_ns, op->ns);
       if (op->kind == SCRIPT_COMPUTE && !(gone & REPLAY_HOST)) {
         if (fake)
           fake_call(fake, PD_API_OTHER, "cudaGetLastError", thread, host, host, 100000 + (uint64_t)++correlation);
@@ -234,8 +272,9 @@ static int64_t perform(const script *self, replay_owners gone, fake_trace *fake)
         fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, host, host + UNIT_NS, (uint64_t)++correlation);
         fake_kernel(fake, "k", streams[op->stream], start, last_end[op->thread], (uint64_t)correlation);
       }
-      host += UNIT_NS;
+      host += launching(&of, UNIT_NS, gone);
     }
+    host += code(&of, gone);
     if (fake) fake_step(fake, s, step_start, host);
   }
   return host > done ? host : done;
