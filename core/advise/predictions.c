@@ -73,7 +73,7 @@ static bool record(const cli_args *args, const assignments *set, const char *fol
 
 /* What the first cure is predicted to save. */
 static double saved(const prediction *self) {
-  return self->cure_count && !self->cures[0].unpredicted ? self->cures[0].part * self->gain : self->gain;
+  return self->cure_count && !self->cures[0].unpredicted ? cure_saves(&self->cures[0], self->gain) : self->gain;
 }
 
 static int by_saved(const void *a, const void *b) {

@@ -17,7 +17,7 @@ typedef enum kind { PREDICTED, UNPREDICTED, HIDDEN, KINDS } kind;
 
 static kind kind_of(const prediction *of, uint32_t which) {
   if (of->cures[which].unpredicted) return UNPREDICTED;
-  return of->gain >= TUNE_LEAST ? PREDICTED : HIDDEN;
+  return cure_saves(&of->cures[which], of->gain) >= TUNE_LEAST ? PREDICTED : HIDDEN;
 }
 
 static bool may_try(const tune_path *self, const prediction *of, uint32_t which) {
@@ -29,7 +29,7 @@ static bool may_try(const tune_path *self, const prediction *of, uint32_t which)
 static tune_step step_of(const tune_path *self, const prediction *of, uint32_t which) {
   const cure *from = &of->cures[which];
   tune_step out = {.cause = of->cause,
-                   .predicted = from->unpredicted ? (double)NAN : fmax(0, from->part * of->gain),
+                   .predicted = from->unpredicted ? (double)NAN : fmax(0, cure_saves(from, of->gain)),
                    .after = self->kept};
   snprintf(out.settings, sizeof out.settings, "%s", from->settings);
   return out;

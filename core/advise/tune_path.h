@@ -26,9 +26,9 @@ typedef struct tune_path {
   char settings[TUNE_SETTINGS]; /* of all that is kept, "" at first; a later one wins */
 } tune_path;
 
-/* The next cure of `of` to try: one of a cause that gains TUNE_LEAST, the largest prediction first, then those that no
- * replay predicts, then what is predicted to save less: recording may hide a gain, as when it makes the steps so slow
- * that the loader keeps up. What was refused is tried again only after another was kept. False: there is none. */
+/* The next cure of `of` to try: one that is predicted to save TUNE_LEAST, the largest prediction first, then those that
+ * no replay predicts, then what is predicted to save less: recording may hide a gain, as when it makes the steps so
+ * slow that the loader keeps up. What was refused is tried again only after another was kept. False: there is none. */
 bool tune_path_next(const tune_path *self, const predictions *of, tune_step *out);
 
 /* All that is kept, with `settings` on top. False: there is no room for more. */

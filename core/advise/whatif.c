@@ -53,8 +53,11 @@ const args_command whatif_command = {
 static uint32_t choose(const whatif_options *options, const predictions *of, whatif_trial *out) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < of->count; i++)
-    for (uint32_t c = 0; c < of->all[i].cure_count; c++)
-      if (options->all || of->all[i].gain >= WHATIF_LEAST) out[count++] = (whatif_trial){.of = &of->all[i], .cure = c};
+    for (uint32_t c = 0; c < of->all[i].cure_count; c++) {
+      const prediction *at = &of->all[i];
+      if (options->all || at->gain + at->cures[c].more >= WHATIF_LEAST)
+        out[count++] = (whatif_trial){.of = at, .cure = c};
+    }
   return count;
 }
 

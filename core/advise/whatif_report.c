@@ -24,8 +24,8 @@ static share measured_of(const ab_trial *got) {
 
 static share predicted_of(const whatif_trial *trial) {
   const prediction *of = trial->of;
-  const double part = of->cures[trial->cure].part;
-  return (share){part * of->gain, part * of->low, part * of->high};
+  const cure *tried = &of->cures[trial->cure];
+  return (share){cure_saves(tried, of->gain), cure_saves(tried, of->low), cure_saves(tried, of->high)};
 }
 
 /* Both err by themselves: their intervals add as squares. */

@@ -21,21 +21,21 @@ static const struct {
   pd_offers had;    /* the run has them already */
   cure of;
 } of_core[] = {
-    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL, 1}},
+    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL, 1, 0}},
     {VERDICT_launch_bound,
      PD_OFFER_FUSED,
      0,
-     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell", 1}},
+     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell", 1, 0}},
     {VERDICT_pageable_copy,
      PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
      0,
-     {"data.pin_memory=true data.prefetch_to_device=true", NULL, 1}},
-    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL, 1}},
-    {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL, 1}},
+     {"data.pin_memory=true data.prefetch_to_device=true", NULL, 1, 0}},
+    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL, 1, 0}},
+    {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL, 1, 0}},
     {VERDICT_none,
      PD_OFFER_CHANNELS_LAST,
      0,
-     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell", 1}},
+     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell", 1, 0}},
 };
 
 /* Whether the run could have them all; where it is not known, what its kind of device has. */
@@ -62,22 +62,17 @@ static const char *more_workers(const verdict_setting *self) {
   return arena_format(self->arena, "data.num_workers=%.0f data.prefetch_factor=4", wanted < 2 ? 2 : wanted);
 }
 
-/* Batches that are made before the run are not copied either. */
-static double resident_part(const verdict_setting *self) {
-  const gains_cause *of = self->gains ? &self->gains->causes[VERDICT_input_bound] : NULL;
-  return of && of->gain > 0 ? of->resident / of->gain : 1;
-}
-
-/* Workers, or else batches that are made before the run. */
+/* Workers, or else batches that are made before the run, which are not copied either. */
 static uint32_t of_input(const verdict_setting *self, cure *out) {
   const char *workers = more_workers(self);
   uint32_t count = 0;
-  if (workers) out[count++] = (cure){workers, NULL, 1};
+  if (workers) out[count++] = (cure){workers, NULL, 1, 0};
   if (has_offers(self, PD_OFFER_RESIDENT))
-    out[count++] =
-        (cure){"data.resident=device",
-               workers ? "batches that are made before the run take no core either, which no replay can tell" : NULL,
-               resident_part(self)};
+    out[count++] = (cure){
+        .settings = "data.resident=device",
+        .unpredicted = workers ? "batches that are made before the run take no core, which no replay can tell" : NULL,
+        .part = 1,
+        .more = self->gains ? self->gains->uncopied : 0};
   return count;
 }
 
@@ -96,7 +91,7 @@ uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
   const char *own = of_scenario(self, verdict_key(cause));
-  if (own) out[count++] = (cure){own, NULL, 1};
+  if (own) out[count++] = (cure){own, NULL, 1, 0};
   if (cause == VERDICT_input_bound) count += of_input(self, out + count);
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))

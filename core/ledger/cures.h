@@ -26,10 +26,12 @@ typedef struct verdict_setting {
 typedef struct cure {
   const char *settings;    /* "data.num_workers=8 data.prefetch_factor=4" */
   const char *unpredicted; /* why the cause's gain is not this cure's, for a reader; NULL: it is */
-  /* How many times the cause's gain this cure brings: above 1 if it does more than take the cause away, and 1 where
-   * nothing was recorded yet. */
-  double part;
+  double part;             /* of the cause's gain that this cure brings, 0..1; 1 where nothing was recorded yet */
+  double more;             /* of the step, what it saves beside the cause's gain */
 } cure;
+
+/* What it saves of the step where the cause gains so much. */
+static inline double cure_saves(const cure *self, double gain) { return self->part * gain + self->more; }
 
 enum { CURES_MOST = 4 };
 

@@ -340,11 +340,11 @@ static bool find(gains_judge *self) {
     out->causes[c] = (gains_cause){.applies = self->applies[c], .gain = gain, .captured = gain, .then = VERDICT_none};
   }
   out->causes[VERDICT_launch_bound].captured = gains_judge_captured(self, means);
-  out->causes[VERDICT_input_bound].resident = gains_judge_resident(self);
   set_idle(self);
   out->input_unmarked = !self->timeline.has_inputs;
   if (!resample(self)) return false;
   know_pairs(self);
+  out->uncopied = gains_judge_uncopied(self);
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);
@@ -376,7 +376,7 @@ bool gains_find(const trace_facts *facts, gains *out) {
     self.first = of->begins_behind && of->step_count >= 3;
     self.count = of->step_count - self.first;
     out->steps = self.count;
-    ok = program_open(of, &self.program) && gains_judge_open_steps(&self) && find(&self);
+    ok = program_open(&self.timeline, &self.program) && gains_judge_open_steps(&self) && find(&self);
   }
   gains_judge_close_steps(&self);
   program_close(&self.program);

@@ -44,8 +44,8 @@
 /* Recording one record, where no operation lies in another. */
 #define GAINS_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel. Steps that wait for the device keep it
- * without launching. With it, the copy of the batch and the gaps of timeline_limits, 287 savings of graphs on H100 and
- * H200, of 30 kinds of steps, are missed by 0.7 points at the median and 5.3 at p95. */
+ * without launching. With it, the copy of the batch and gaps of 0.3 and 0.5 us (timeline_limits.h), 287 savings of
+ * graphs on H100 and H200, of 30 kinds of steps, were missed by 0.7 points at the median and 5.3 at p95. */
 #define GAINS_GRAPH_LAUNCH_NS 3000
 /* A graph reads its batch at one place, and a batch that is on the device already is copied there. The two copies, of
  * images and labels, take GAINS_GRAPH_INPUT_NS together, and move the bytes at this part of the memory's peak rate. On
@@ -83,7 +83,6 @@ typedef struct gains_cause {
   bool applies;     /* the trace can show it */
   double gain;      /* may be below 0: the rest then takes longer */
   double captured;  /* of it, what a captured graph of the same kernels saves; of other causes than launching: all */
-  double resident;  /* of waiting for input: what batches save that lie on the device, and are not copied; else 0 */
   double low, high; /* of its interval */
   double idle;      /* naive share: device idle while the host is the cause's, of the steps */
   double then_gain; /* the most that another cause brings, once this one is gone */
@@ -125,6 +124,7 @@ typedef struct gains {
   double keep;           /* how much of the launching is the program's own */
   double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
   double busy;           /* of the steps' time */
+  double uncopied;       /* what the step saves beside the gain of waiting for input if no batch is copied either */
   double loader_ns;      /* the loader's workers need so long for a batch; 0: the loop waits for none, or not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */

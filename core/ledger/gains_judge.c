@@ -178,10 +178,10 @@ static bool is_of_threads(const gains_judge *self) {
   return device && !device->is_cuda;
 }
 
-double gains_judge_resident(const gains_judge *self) {
+double gains_judge_uncopied(const gains_judge *self) {
   const replay_variant resident = {.without = REPLAY_INPUT | REPLAY_PINNED, .keep = self->out->keep};
-  const double gain = self->out->causes[VERDICT_input_bound].gain;
-  return fmax(gain, 1 - gains_judge_mean(self, &resident) / self->out->step_ns);
+  const double gain = 1 - gains_judge_mean(self, &resident) / self->out->step_ns;
+  return fmax(0, gain - self->out->causes[VERDICT_input_bound].gain);
 }
 
 double gains_judge_least(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }

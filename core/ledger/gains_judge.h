@@ -44,9 +44,9 @@ void gains_judge_set_loader(gains_judge *self);
  * are those of the keep in `out`. */
 double gains_judge_captured(const gains_judge *self, const double *means);
 
-/* What the steps would save if their batches lay on the device: no wait for them, and no copy from page-locked memory,
- * which is theirs in all but few programs. */
-double gains_judge_resident(const gains_judge *self);
+/* What the steps would save beside the gain of waiting for input if their batches lay on the device: no copy from
+ * page-locked memory, which is of batches in all but few programs. */
+double gains_judge_uncopied(const gains_judge *self);
 
 /* What a gain has to be for a name: of any cause, and of this one. */
 double gains_judge_least(const gains_judge *self);

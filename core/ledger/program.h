@@ -9,8 +9,9 @@ typedef struct program {
   replay_record *records;
 } program;
 
-/* `of` has steps; it stays as long as the program does. false on no memory; close it in any case. */
-bool program_open(const timeline *of, program *out);
+/* `of` has steps; it stays as long as the program does, and its items get their `pauses`. false on no memory; close it
+ * in any case. */
+bool program_open(timeline *of, program *out);
 void program_close(program *self);
 
 #endif

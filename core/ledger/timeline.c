@@ -12,33 +12,6 @@
 /* Two threads share a lane as long as fewer of the calls of either overlap: handing over takes turns. */
 #define OVERLAP_PART 100
 
-/* gap, latency: 99.9 % of a full queue's and of an idle device's on an H200 lie within 4 and 20 us; a device of threads
- * has to wake one. quiet: host code takes 2 to 20 us between calls, ten times that is computing. fixed, once: the
- * smallest operations of the CPU device take 20 us. On an H200, without the kernels up to 3.5 us, steps of tiny_ops
- * gain what their rounds cost against control steps (7, 15 and 22 %), and the kernels of 2, 8 and 32 passes over 64
- * images take 5 us each more than those of one. queue_gap: 30 runs of three models that launch ahead take, without the
- * recorder, 1.3 us a record at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap,
- * short_graph_gap: within recorded graphs gaps are 0.06 to 0.5 us, and kernels take up to 0.2 us longer than outside;
- * 24 steps of tiny_ops, of 220 to 630 kernels, are predicted as a graph with 2 % off at the median if short kernels
- * follow after 0.5 us, and with 4 % if they follow after 0.3 us as others do. Seven steps of other sizes are predicted
- * 3 % too short with 0.5 us, and 2 % with 0.55. */
-static const timeline_limits of_gpu = {.gap_ns = 4000,
-                                       .latency_ns = 20000,
-                                       .quiet_ns = 250000,
-                                       .fixed_ns = 3500,
-                                       .queue_gap_ns = 1300,
-                                       .graph_gap_ns = 300,
-                                       .short_graph_gap_ns = 550,
-                                       .once_ns = 5000};
-static const timeline_limits of_threads = {.gap_ns = 50000,
-                                           .latency_ns = 100000,
-                                           .quiet_ns = 250000,
-                                           .fixed_ns = 20000,
-                                           .queue_gap_ns = 0,
-                                           .graph_gap_ns = 0,
-                                           .short_graph_gap_ns = 0,
-                                           .once_ns = 20000};
-
 /* ---- device and threads ---- */
 
 static uint32_t device_of(const trace_facts *facts, const pd_device_row *row) {
@@ -346,7 +319,7 @@ static void see_facts(timeline *self) {
     self->has_inputs |= range->kind == PD_RANGE_DATALOADER;
     self->has_parts |= range->part == PD_PART_FORWARD || range->part == PD_PART_BACKWARD;
   }
-  self->limits = facts->trace->device && !facts->trace->device->is_cuda ? of_threads : of_gpu;
+  self->limits = timeline_limits_of(!facts->trace->device || facts->trace->device->is_cuda);
 }
 
 static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }

@@ -11,8 +11,8 @@
  *   lane of their own.
  * - A call belongs to the step in which it starts, a device record to its call's step, wherever it runs.
  * - A record is queued if it follows the one before on its stream at once, or was launched well before that ended; else
- *   its launch held it up. So it did if the record began as soon as the launch was over, and later than a full queue
- *   would have let it.
+ *   its launch held it up. Its launch also held it up if the record began right after the launch ended, and later than
+ *   in a full queue.
  * - An event's wait ties the next launch to the last launch before the record of the event, unless the times refute it.
  *   Where the trace knows which stream waits, the next launch is that stream's, else that of the thread; where it knows
  *   which event (PD_FACT_EVENTS), its record is that one, else the last of the thread.
@@ -23,6 +23,7 @@
 #include "facts/facts.h"
 #include "facts/intervals.h"
 #include "replay.h"
+#include "timeline_limits.h"
 
 typedef uint8_t timeline_kind; /* of a call */
 enum {
@@ -69,19 +70,6 @@ typedef struct timeline_record {
   timeline_hold hold;
   bool in_chain, leaves_chain; /* leaves: it goes with its chain */
 } timeline_record;
-
-/* What tells a GPU and a device of threads apart. Times in ns. */
-typedef struct timeline_limits {
-  int64_t gap_ns;       /* between records of a full queue, at most */
-  int64_t latency_ns;   /* from a launch to the start of its work on an idle device, at most */
-  int64_t quiet_ns;     /* no call and no operation for so long is computing */
-  int64_t fixed_ns;     /* what a launch costs the device itself: a shorter kernel is nothing else */
-  int64_t queue_gap_ns; /* between records of a full queue: what the device takes itself, recorded or not */
-  /* Between two records of a graph, at most; before a kernel shorter than fixed_ns it is short_graph_gap_ns. Neither is
-   * more than half of the gap in a queue. */
-  int64_t graph_gap_ns, short_graph_gap_ns;
-  int64_t once_ns; /* what a kernel takes however little it does: once where passes become one */
-} timeline_limits;
 
 /* A record that begins later behind a full queue than this many times gap_ns was delayed by something unknown. */
 enum { TIMELINE_DELAY_GAPS = 3 };

@@ -47,10 +47,6 @@ static bool begins_behind(const timeline *self) {
   return self->records[0].latency_ns >= late || (behind >= late && behind >= steps_ns / self->step_count / STEP_PART);
 }
 
-/* After its launch an idle device begins within AT_ONCE_NS. LATE_GAPS: a gap that is this many times as long as a full
- * queue's is none. */
-enum { AT_ONCE_NS = 3000, LATE_GAPS = 2 };
-
 typedef struct stream_end {
   int64_t ns;
   uint32_t call; /* of the record that ends then */
@@ -66,12 +62,15 @@ static bool may_begin_beside(const timeline *self, const timeline_record *record
   return programmatic_on(self->facts->trace->device) && programmatic_call(facts_text(self->facts, call->name));
 }
 
-/* Whether it began as soon as its launch was over, and later than a queue would have let it: its launch held it up. */
+/* Whether it began right after its launch ended, and later than in a full queue: its launch held it up. A copy that was
+ * called before the work in front of it ended waited for that within its call. */
 static bool is_launched_late(const timeline *self, const timeline_record *record, const stream_end *before) {
+  enum { QUEUE_GAPS = 2 };
   const timeline_call *call = &self->calls[record->call];
-  const int64_t queued_ns = LATE_GAPS * self->limits.queue_gap_ns;
-  return queued_ns && record->call != before->call && record->start_ns - before->ns > queued_ns &&
-         record->start_ns <= call->end_ns + AT_ONCE_NS && record->latency_ns < self->limits.latency_ns;
+  const int64_t gap = record->start_ns - before->ns, behind = record->start_ns - call->end_ns;
+  if (record->call == before->call || (call->kind == TIMELINE_COPY && call->start_ns < before->ns)) return false;
+  return gap > QUEUE_GAPS * self->limits.queue_gap_ns && behind <= self->limits.at_once_ns &&
+         record->latency_ns < self->limits.latency_ns;
 }
 
 static bool find_queued(timeline *self) {
@@ -95,7 +94,8 @@ static bool find_queued(timeline *self) {
     /* A call that went on when the stream was free held it up itself. */
     const bool ahead =
         called + TIMELINE_AHEAD_NS < before && (gap < TIMELINE_DELAY_GAPS * limit || call->end_ns < before);
-    const bool queued = follows && (gap <= limit || ahead) && !is_launched_late(self, record, end);
+    const bool queued =
+        follows && (gap <= limit || ahead) && !(self->limits.at_once_ns && is_launched_late(self, record, end));
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
     if (queued && gap < TIMELINE_DELAY_GAPS * limit)
       gaps[gap_count++] = gap > 0 ? gap : 0;

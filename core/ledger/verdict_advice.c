@@ -35,10 +35,10 @@ static const char *as_options(const verdict_setting *self, const char *overrides
 
 verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause) {
   cure cures[CURES_MOST];
-  verdict_advice out = {.part = 1};
+  verdict_advice out = {.saves = {.part = 1}};
   if (cures_find(self, cause, cures) && !cures[0].unpredicted) {
     out.overrides = cures[0].settings;
-    out.part = cures[0].part;
+    out.saves = cures[0];
   }
   out.options = out.overrides ? as_options(self, out.overrides) : "-o profile.with_stack=true";
   return out;

@@ -7,7 +7,7 @@
 typedef struct verdict_advice {
   const char *options;   /* of the next command */
   const char *overrides; /* "data.num_workers=8 data.prefetch_factor=4"; NULL: nothing to change, look closer */
-  double part;           /* of the cause's gain that these bring, 0..1; 1 without them */
+  cure saves;            /* what these bring: cure_saves; without them the whole gain of the cause */
 } verdict_advice;
 
 /* The first cure (cures.h) whose gain is predicted, else a closer look: what no replay can tell is not suggested. Texts

@@ -139,8 +139,7 @@ const pd_table *verdict_table(const table_work *work) {
   table_string(&table, M_verdict_helps, helps_of(work, cause));
   say_next(&table, work, &advice);
   table_int(&table, M_verdict_step, (int64_t)of->step_ns);
-  const double part = is_ours(work) ? advice.part : 1;
-  if (cause < VERDICT_profiler)
-    table_int(&table, M_verdict_expected, (int64_t)(of->step_ns * (1 - part * of->causes[cause].gain)));
+  const double gain = of->causes[cause].gain, saved = is_ours(work) ? cure_saves(&advice.saves, gain) : gain;
+  if (cause < VERDICT_profiler) table_int(&table, M_verdict_expected, (int64_t)(of->step_ns * (1 - saved)));
   return table_done(&table);
 }

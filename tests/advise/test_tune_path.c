@@ -11,17 +11,17 @@ static predictions two_causes(void) {
       .count = 4,
       .all = {{.cause = VERDICT_launch_bound,
                .gain = 0.3,
-               .cures = {{"train.cuda_graph=true", NULL, 0.5}, {"train.fused=true", "no replay", 1}},
+               .cures = {{"train.cuda_graph=true", NULL, 0.5, 0}, {"train.fused=true", "no replay", 1, 0}},
                .cure_count = 2},
               {.cause = VERDICT_input_bound,
                .gain = 0.2,
-               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL, 1}},
+               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL, 1, 0}},
                .cure_count = 1},
               {.cause = VERDICT_pinned_copy,
                .gain = 0.001,
-               .cures = {{"data.prefetch_to_device=true", NULL, 1}},
+               .cures = {{"data.prefetch_to_device=true", NULL, 1, 0}},
                .cure_count = 1},
-              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay", 1}}, .cure_count = 1}}};
+              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay", 1, 0}}, .cure_count = 1}}};
 }
 
 /* Tries the next cure, with a trial of this ratio. */
@@ -48,6 +48,16 @@ PD_TEST(tune_path, the_largest_prediction_first_and_what_no_replay_tells_last) {
   cr_assert_not(tune_path_next(&self, &of, &step));
   cr_assert_eq(self.kept, 0, "nothing was surely faster by the least");
   cr_assert_str_eq(self.settings, "");
+}
+
+PD_TEST(tune_path, a_cure_that_saves_more_than_its_cause_is_no_hidden_one) {
+  static tune_path self;
+  predictions of = two_causes();
+  of.all[1].gain = 0.001;
+  of.all[1].cures[0].more = 0.2;
+  cr_assert(try_next(&self, &of, 1, OUTCOME_SAME, "train.cuda_graph=true"));
+  cr_assert(try_next(&self, &of, 1, OUTCOME_SAME, "data.num_workers=4 data.prefetch_factor=4"));
+  cr_assert_float_eq(self.steps[1].predicted, 0.201, 1e-12);
 }
 
 PD_TEST(tune_path, what_was_refused_is_tried_again_once_another_is_kept) {
@@ -101,7 +111,7 @@ PD_TEST(tune_path, another_cure_is_tried_though_the_cause_is_gone) {
   predictions of = {.count = 1,
                     .all = {{.cause = VERDICT_input_bound,
                              .gain = 0.4,
-                             .cures = {{"data.num_workers=8", NULL, 1}, {"data.resident=device", NULL, 1}},
+                             .cures = {{"data.num_workers=8", NULL, 1, 0}, {"data.resident=device", NULL, 1, 0}},
                              .cure_count = 2}}};
   tune_step step;
   cr_assert(try_next(&self, &of, 0.6, OUTCOME_FASTER, "data.num_workers=8"));

@@ -184,26 +184,32 @@ static void write_script(script *out) {
   out->ops[2].thread = 1; /* a thread that launches nothing is not judged */
 }
 
-/* Computing and waits for input that together last PAUSE_NS leave the caches cold for COLD_NS of launching: where they
- * are gone, that takes half as long. */
-enum { PAUSE_NS = 500000, COLD_NS = 300000 };
+/* Where computing, or waits for input, last PAUSE_NS, with at most PIECE_NS of launching between their pieces, the next
+ * COLD_NS of launching take twice as long. */
+enum { PAUSE_NS = 500000, PIECE_NS = 20000, COLD_NS = 300000 };
 
 typedef struct caches {
-  int64_t computed_ns, waited_ns, launched_ns, code_ns;
+  int64_t computed_ns, waited_ns, since_ns, warming_ns, code_ns;
+  replay_owners cold;
 } caches;
 
-static void pause(caches *self, int64_t *of, int64_t ns) {
+static void pause(caches *self, replay_owners owner, int64_t ns) {
+  int64_t *of = owner == REPLAY_HOST ? &self->computed_ns : &self->waited_ns;
+  if (self->since_ns > PIECE_NS) self->computed_ns = self->waited_ns = 0;
+  self->since_ns = 0;
   *of += ns;
-  if (ns >= PAUSE_NS) self->launched_ns = 0;
+  if (*of >= PAUSE_NS) {
+    self->cold |= owner;
+    self->warming_ns = 0;
+  }
 }
 
 /* What `ns` of launching takes, as one stretch, with `gone` left out. */
 static int64_t launching(caches *self, int64_t ns, replay_owners gone) {
-  const replay_owners paused =
-      (self->computed_ns >= PAUSE_NS ? REPLAY_HOST : 0u) | (self->waited_ns >= PAUSE_NS ? REPLAY_INPUT : 0u);
-  self->launched_ns += ns;
-  if (self->launched_ns >= COLD_NS) *self = (caches){0};
-  return paused && (paused & gone) == paused ? ns / 2 : ns;
+  self->since_ns += ns;
+  self->warming_ns += ns;
+  if (self->warming_ns > COLD_NS) self->cold = 0;
+  return self->cold && (self->cold & gone) == self->cold ? ns / 2 : ns;
 }
 
 /* Code up to here is one stretch. */
@@ -234,8 +240,8 @@ static int64_t perform(const script *self, replay_owners gone, fake_trace *fake)
         of.code_ns += op->ns;
       else
         host += code(&of, gone);
-      if (op->kind == SCRIPT_COMPUTE) pause(&of, &of.computed_ns, op->ns);
-      if (op->kind == SCRIPT_INPUT) pause(&of, &of.waited_ns, op->ns);
+      if (op->kind == SCRIPT_COMPUTE) pause(&of, REPLAY_HOST, op->ns);
+      if (op->kind == SCRIPT_INPUT) pause(&of, REPLAY_INPUT, op->ns);
       if (op->kind == SCRIPT_COMPUTE && !(gone & REPLAY_HOST)) {
         if (fake)
           fake_call(fake, PD_API_OTHER, "cudaGetLastError", thread, host, host, 100000 + (uint64_t)++correlation);

@@ -237,3 +237,14 @@ PD_TEST(verdict, a_cause_has_all_its_cures) {
   cr_assert_eq(cures_find(&setting, VERDICT_device_side, found), 0);
   arena_free(&memory);
 }
+
+PD_TEST(verdict, batches_on_the_device_save_their_copies_too) {
+  arena memory = {0};
+  const gains of = {.uncopied = 0.3};
+  const verdict_setting setting = {.gains = &of, .offers = PD_OFFER_KNOWN | PD_OFFER_RESIDENT, .arena = &memory};
+  cure found[CURES_MOST];
+  cr_assert_eq(cures_find(&setting, VERDICT_input_bound, found), 1);
+  cr_assert_float_eq(cure_saves(&found[0], 0.2), 0.5, 1e-12);
+  cr_assert_float_eq(cure_saves(&found[0], -0.05), 0.25, 1e-12, "a loop that never waits, but copies");
+  arena_free(&memory);
+}
