@@ -22,19 +22,18 @@ typedef struct timeline_limits {
 } timeline_limits;
 
 /* gap, latency: 99.9 % of a full queue's and of an idle device's on an H200 lie within 4 and 20 us; a device of threads
- * has to wake one. at_once: of 24,881 launches on an idle H200, in 247 windows of three models, 95 % began within 2.7 us of
- * the launch's end.
- * quiet: host code takes 2 to 20 us between calls, ten times that is computing. fixed, once: the smallest operations of
- * the CPU device take 20 us. On an H200, without the kernels up to 3.5 us, steps of tiny_ops gain what their rounds
- * cost against control steps (7, 15 and 22 %), and the kernels of 2, 8 and 32 passes over 64 images take 5 us each more
- * than those of one. queue_gap: 30 runs of three models that launch ahead take, without the recorder, 1.3 us a record
- * at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap, short_graph_gap: within recorded
- * graphs gaps are 0.06 to 0.5 us, and kernels take up to 0.2 us longer than outside. 24 steps of tiny_ops, of 220 to
- * 630 kernels, are predicted as a graph with 2 % off at the median if short kernels follow after 0.5 us, and with 4 %
- * if they follow after 0.3 us as others do. Seven steps of other sizes are predicted 3 % too short with 0.5 us, and 2 %
- * with 0.55. pause, cold: on an H200, taking 1.2 ms of computing out of a step saved 24 to 48 us more than that where
- * the step waits for its launching (four kinds of steps of 170 to 900 us), and 3 to 10 us where it waits for the device
- * (three). Recording made that launching 1.1 to 1.9 times as long. */
+ * has to wake one. at_once: of 24,881 launches on an idle H200, in 247 windows of three models, 95 % began within 2.7
+ * us of the launch's end. quiet: host code takes 2 to 20 us between calls, ten times that is computing. fixed, once:
+ * the smallest operations of the CPU device take 20 us. On an H200, without the kernels up to 3.5 us, steps of tiny_ops
+ * gain what their rounds cost against control steps (7, 15 and 22 %), and the kernels of 2, 8 and 32 passes over 64
+ * images take 5 us each more than those of one. queue_gap: 30 runs of three models that launch ahead take, without the
+ * recorder, 1.3 us a record at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap,
+ * short_graph_gap: within recorded graphs gaps are 0.06 to 0.5 us, and kernels take up to 0.2 us longer than outside.
+ * 24 steps of tiny_ops, of 220 to 630 kernels, are predicted as a graph with 2 % off at the median if short kernels
+ * follow after 0.5 us, and with 4 % if they follow after 0.3 us as others do. Seven steps of other sizes are predicted
+ * 3 % too short with 0.5 us, and 2 % with 0.55. pause, cold: on an H200, taking 1.2 ms of computing out of a step saved
+ * 24 to 48 us more than that where the step waits for its launching (four kinds of steps of 170 to 900 us), and 3 to 10
+ * us where it waits for the device (three). Recording made that launching 1.1 to 1.9 times as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
   if (!is_gpu)
     return (timeline_limits){
