@@ -48,7 +48,8 @@ class Traces(unittest.TestCase):
         with open(self.path("said/answers.jsonl"), encoding="utf-8") as file:
             answers = [json.loads(line) for line in file]
         self.assertEqual([row["cause"] for row in answers], ["input_bound", "host_compute", "withheld"])
-        self.assertAlmostEqual(answers[0]["gains"]["input_bound"], 0.7, delta=0.02)
+        # The wait is 0.7 of the step, and half of the 0.15 ms of launching behind it goes with it.
+        self.assertAlmostEqual(answers[0]["gains"]["input_bound"], 0.775, delta=0.02)
         self.assertIn("too few", answers[2]["why"])
         self.assertEqual([row["sure"] for row in answers], [True, True, False])
         # Its own answers, scored as another tool's are.
