@@ -11,7 +11,6 @@
 /* What a graph cannot hold. */
 #define NOT_IN_GRAPHS                                                                                                  \
   (REPLAY_INPUT | REPLAY_SYNC | REPLAY_ALLOCATOR | REPLAY_PAGEABLE | REPLAY_PINNED | REPLAY_HOST | REPLAY_CHAIN)
-#define LAUNCHING (REPLAY_LAUNCH | REPLAY_CHAIN)
 
 bool gains_judge_open_steps(gains_judge *self) {
   const timeline *of = &self->timeline;
@@ -35,7 +34,7 @@ void gains_judge_remove(const gains_judge *self, uint32_t cause, replay_variant 
   switch (cause) {
   case VERDICT_input_bound: from->without |= REPLAY_INPUT; break;
   case VERDICT_forced_sync: from->without |= REPLAY_SYNC; break;
-  case VERDICT_launch_bound: from->graph |= LAUNCHING; break;
+  case VERDICT_launch_bound: from->graph |= REPLAY_LAUNCHES; break;
   case VERDICT_small_batch: from->one_pass = true; break;
   case VERDICT_allocator: from->without |= REPLAY_ALLOCATOR; break;
   case VERDICT_pageable_copy: from->without |= REPLAY_PAGEABLE; break;

@@ -102,7 +102,6 @@ static replay_record record_of(const timeline *of, const timeline_record *record
 
 /* ---- what pauses leave behind ---- */
 
-#define LAUNCHING (REPLAY_LAUNCH | REPLAY_CHAIN)
 #define PAUSES (REPLAY_INPUT | REPLAY_ALLOCATOR | REPLAY_PAGEABLE | REPLAY_HOST)
 
 typedef struct lane_pauses {
@@ -134,7 +133,8 @@ static bool mark_pauses(timeline *of) {
   for (uint64_t i = 0; lanes && of->limits.cold_ns && i < of->item_count; i++) {
     replay_item *item = &of->items[i];
     if (item->owner & PAUSES) pause_for(&of->limits, &lanes[item->lane], item);
-    if ((item->owner & LAUNCHING) && !(item->flags & REPLAY_BLOCKS)) launch_for(&of->limits, &lanes[item->lane], item);
+    if ((item->owner & REPLAY_LAUNCHES) && !(item->flags & REPLAY_BLOCKS))
+      launch_for(&of->limits, &lanes[item->lane], item);
   }
   free(lanes);
   return lanes != NULL;

@@ -29,7 +29,8 @@ enum {
   REPLAY_PAGEABLE = 1u << 5, /* copies from pageable host memory */
   REPLAY_PINNED = 1u << 6,   /* copies from page-locked host memory; records only */
   REPLAY_HOST = 1u << 7,     /* computing between calls */
-  REPLAY_CHAIN = 1u << 8     /* kernels that hand over from stream to stream, and launching them */
+  REPLAY_CHAIN = 1u << 8,    /* kernels that hand over from stream to stream, and launching them */
+  REPLAY_LAUNCHES = REPLAY_LAUNCH | REPLAY_CHAIN
 };
 
 /* Flags of an item. */

@@ -32,8 +32,8 @@ typedef struct timeline_limits {
  * 24 steps of tiny_ops, of 220 to 630 kernels, are predicted as a graph with 2 % off at the median if short kernels
  * follow after 0.5 us, and with 4 % if they follow after 0.3 us as others do. Seven steps of other sizes are predicted
  * 3 % too short with 0.5 us, and 2 % with 0.55. pause, cold: on an H200, taking 1.2 ms of computing out of a step saved
- * 24 to 48 us more than that where the step waits for its launching (four kinds of steps of 170 to 900 us), and 3 to 10
- * us where it waits for the device (three). Recording made that launching 1.1 to 1.9 times as long. */
+ * 24 to 48 us more than that in five of ten kinds of steps, of 170 to 900 us, and 3 to 11 us in the others, most of
+ * which wait for the device. Recording made the launching of those five 1.1 to 1.9 times as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
   if (!is_gpu)
     return (timeline_limits){

@@ -68,7 +68,9 @@ static bool is_launched_late(const timeline *self, const timeline_record *record
   enum { QUEUE_GAPS = 2 };
   const timeline_call *call = &self->calls[record->call];
   const int64_t gap = record->start_ns - before->ns, behind = record->start_ns - call->end_ns;
-  if (record->call == before->call || (call->kind == TIMELINE_COPY && call->start_ns < before->ns)) return false;
+  if (!self->limits.at_once_ns || record->call == before->call ||
+      (call->kind == TIMELINE_COPY && call->start_ns < before->ns))
+    return false;
   return gap > QUEUE_GAPS * self->limits.queue_gap_ns && behind <= self->limits.at_once_ns &&
          record->latency_ns < self->limits.latency_ns;
 }
@@ -94,8 +96,7 @@ static bool find_queued(timeline *self) {
     /* A call that went on when the stream was free held it up itself. */
     const bool ahead =
         called + TIMELINE_AHEAD_NS < before && (gap < TIMELINE_DELAY_GAPS * limit || call->end_ns < before);
-    const bool queued =
-        follows && (gap <= limit || ahead) && !(self->limits.at_once_ns && is_launched_late(self, record, end));
+    const bool queued = follows && (gap <= limit || ahead) && !is_launched_late(self, record, end);
     record->hold = queued ? TIMELINE_BY_STREAM : TIMELINE_BY_LAUNCH;
     if (queued && gap < TIMELINE_DELAY_GAPS * limit)
       gaps[gap_count++] = gap > 0 ? gap : 0;
