@@ -20,10 +20,12 @@ static double once_ns(const timeline *of, const pd_activity *detail) {
   return (double)of->limits.once_ns / (waves * waves);
 }
 
-/* A record that does the work of all passes: its fixed part once, and `times` the rest. */
+/* A record that does the work of all passes: its fixed part once, and `times` the rest of one pass, the mean of them.
+ */
 static int64_t repeated_ns(const timeline *of, const timeline_record *record, double times) {
-  const double ns = (double)facts_span(record->start_ns, record->end_ns);
-  if (record->pass) return (int64_t)ns;
+  const int64_t whole_ns = facts_span(record->start_ns, record->end_ns);
+  if (record->pass) return whole_ns;
+  const double ns = (double)(whole_ns + record->later_ns) / (1.0 + record->later_count);
   const double once = fmin(ns, once_ns(of, &timeline_row(of, record)->detail));
   return (int64_t)(once + (ns - once) * times);
 }

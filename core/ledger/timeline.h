@@ -62,7 +62,9 @@ typedef struct timeline_record {
   int64_t latency_ns; /* from its call's start */
   int64_t gap_ns;     /* from the end of those before on its stream; below 0: it may begin beside them */
   int64_t edge_ns;    /* from the end of the last record of other streams that it waited for */
-  uint32_t source;    /* activity of the trace */
+  int64_t later_ns;   /* of a first pass: what the records of later passes took that are like it */
+  uint32_t later_count;
+  uint32_t source; /* activity of the trace */
   uint32_t call, stream;
   uint32_t edge_first, edge_count;
   uint32_t pass; /* through the model, from 0; REPLAY_NONE: after the last */

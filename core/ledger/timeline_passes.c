@@ -27,6 +27,7 @@ typedef struct passes_build {
   uint32_t *names[2]; /* how often each string names a kernel of a burst */
   int64_t *ends;      /* by burst that is a pass, of all steps: when its last launch ends */
   uint32_t *first;    /* by step, into `ends` */
+  uint32_t *next;     /* by record of a first pass: the next one of its name there */
 } passes_build;
 
 static bool find_main(passes_build *self) {
@@ -162,12 +163,48 @@ static bool find_passes(passes_build *self) {
   return true;
 }
 
+static uint32_t name_of(const timeline *of, uint32_t record) { return timeline_row(of, &of->records[record])->name; }
+
+/* Into the records of the step's first pass: what those like them in later passes took. The n-th one of a name is like
+ * the n-th one of that name. No pass stands for the others: the first one finds weights that the optimizer has just
+ * written, and leaves them in the cache. */
+static void add_later_passes(passes_build *self, uint32_t from, uint32_t to) {
+  timeline *of = self->timeline;
+  uint32_t *heads = self->names[0], *now = self->names[1]; /* by name, a record of the first pass and 1; 0: none */
+  uint32_t first_end = from, pass = 0;
+  for (uint32_t r = from; r < to; r++)
+    if (!of->records[r].pass) first_end = r + 1;
+  for (uint32_t r = first_end; r-- > from;) {
+    self->next[r] = heads[name_of(of, r)];
+    heads[name_of(of, r)] = r + 1;
+  }
+  for (uint32_t r = first_end; r < to && of->records[r].pass != REPLAY_NONE; r++) {
+    if (of->records[r].pass != pass)
+      for (uint32_t i = from; i < first_end; i++) now[name_of(of, i)] = heads[name_of(of, i)];
+    pass = of->records[r].pass;
+    uint32_t *like = &now[name_of(of, r)];
+    if (!*like) continue;
+    timeline_record *one = &of->records[*like - 1];
+    one->later_ns += facts_span(of->records[r].start_ns, of->records[r].end_ns);
+    one->later_count++;
+    *like = self->next[*like - 1];
+  }
+  for (uint32_t r = from; r < first_end; r++) heads[name_of(of, r)] = now[name_of(of, r)] = 0;
+}
+
 static void mark(passes_build *self) {
   timeline *of = self->timeline;
+  uint32_t from = 0, step = REPLAY_NONE;
   for (uint32_t r = 0; r < of->record_count; r++) {
     const timeline_call *call = &of->calls[of->records[r].call];
     of->records[r].pass = pass_at(self, call->step, call->start_ns);
+    if (call->step != step) {
+      add_later_passes(self, from, r);
+      from = r;
+    }
+    step = call->step;
   }
+  add_later_passes(self, from, of->record_count);
   for (uint64_t i = 0; i < of->item_count; i++) {
     replay_item *item = &of->items[i];
     /* What lies between two passes leads to the second one. */
@@ -183,14 +220,16 @@ bool timeline_find_passes(timeline *self) {
                         .bursts = malloc(((size_t)self->record_count + 1) * sizeof *build.bursts),
                         .names = {calloc(strings + 1, sizeof(uint32_t)), calloc(strings + 1, sizeof(uint32_t))},
                         .ends = malloc(((size_t)self->record_count + 1) * sizeof *build.ends),
-                        .first = malloc(((size_t)self->step_count + 2) * sizeof *build.first)};
-  const bool ok = build.bursts && build.names[0] && build.names[1] && build.ends && build.first && find_main(&build) &&
-                  find_passes(&build);
+                        .first = malloc(((size_t)self->step_count + 2) * sizeof *build.first),
+                        .next = malloc(((size_t)self->record_count + 1) * sizeof *build.next)};
+  const bool ok = build.bursts && build.names[0] && build.names[1] && build.ends && build.first && build.next &&
+                  find_main(&build) && find_passes(&build);
   if (ok && self->passes > 1) mark(&build);
   free(build.bursts);
   free(build.names[0]);
   free(build.names[1]);
   free(build.ends);
   free(build.first);
+  free(build.next);
   return ok;
 }

@@ -48,7 +48,8 @@ bool record_program_wait(record_program *self, int milliseconds);
 int record_program_asked(record_program *self, int milliseconds);
 /* As a shell tells it: 128 + number for a signal. */
 int record_program_code(const record_program *self);
-/* Puts this process's signals back. */
+/* All that is left is to tidy up and to exit with the program's code: signals stay blocked, so that none of them ends
+ * this process first. */
 void record_program_end(record_program *self);
 
 #endif

@@ -299,22 +299,24 @@ PD_TEST(verdict, launching_beside_a_busy_device_is_not_named) {
   rig_end(&rig);
 }
 
-/* Five steps of `passes` passes, whose kernels fill a quarter of the device for 10 us each. */
-static void steps_of_passes(analysis_rig *rig, uint64_t passes, float waves) {
+/* Five steps of `passes` passes, whose kernels fill a quarter of the device for 10 us each, the first one for longer.
+ */
+static void steps_of_passes(analysis_rig *rig, uint64_t passes, float waves, int64_t longer) {
   rig_begin(rig);
   const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
   for (uint64_t s = 0; s < 5; s++) {
-    const int64_t length = (int64_t)passes * 10000, at = (int64_t)s * length;
+    const int64_t length = (int64_t)passes * 10000 + longer, at = (int64_t)s * length;
     fake_step(rig->fake, s, at, at + length);
     fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, at + length);
     for (uint64_t p = 0; p < passes; p++) {
-      const int64_t from = at + (int64_t)p * 10000;
+      const int64_t from = at + (int64_t)p * 10000 + (p ? longer : 0);
       fake_range(rig->fake, PD_RANGE_USER, "forward", 0, from, from + 10)->part = PD_PART_FORWARD;
       fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from, from + 10, 1000 + s * passes + p);
       fake_kernel(rig->fake, "f", stream, from, from, 1000 + s * passes + p)->detail.u.kernel.waves = waves;
       fake_range(rig->fake, PD_RANGE_OP, "backward", 0, from + 20, from + 100)->part = PD_PART_BACKWARD;
       fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, from + 30, from + 40, s * passes + p + 1);
-      fake_kernel(rig->fake, "k", stream, from, from + 10000, s * passes + p + 1)->detail.u.kernel.waves = waves;
+      fake_kernel(rig->fake, "k", stream, from, from + 10000 + (p ? 0 : longer), s * passes + p + 1)
+          ->detail.u.kernel.waves = waves;
     }
   }
   rig_finish(rig);
@@ -322,7 +324,7 @@ static void steps_of_passes(analysis_rig *rig, uint64_t passes, float waves) {
 
 static void expect_passes(uint64_t passes, float waves, const char *cause, int64_t cost) {
   analysis_rig rig;
-  steps_of_passes(&rig, passes, waves);
+  steps_of_passes(&rig, passes, waves, 0);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), cause);
@@ -345,7 +347,7 @@ PD_TEST(verdict, passes_that_fill_the_device_cost_their_fixed_part) {
 PD_TEST(verdict, a_grid_with_room_leaves_open_how_long_more_samples_take) {
   for (float waves = 0.25F; waves < 3; waves += 1.75F) {
     analysis_rig rig;
-    steps_of_passes(&rig, 8, waves);
+    steps_of_passes(&rig, 8, waves, 0);
     const pd_table *table;
     const pd_table_row *row = verdict_row(&rig, &table);
     const char *without =
@@ -354,6 +356,16 @@ PD_TEST(verdict, a_grid_with_room_leaves_open_how_long_more_samples_take) {
               rig_text(table, row, "verdict_evidence"));
     rig_end(&rig);
   }
+}
+
+/* 8 passes, the first one of 90 us and the others of 10: all of them take 160 - 7 * 5 us as one. */
+PD_TEST(verdict, the_first_of_the_passes_does_not_stand_for_the_others) {
+  analysis_rig rig;
+  steps_of_passes(&rig, 8, -1, 80000);
+  const pd_table *table;
+  const char *said = rig_text(table, verdict_row(&rig, &table), "verdict_evidence");
+  cr_assert(strstr(said, "without it 125 us"), "%s", said);
+  rig_end(&rig);
 }
 
 PD_TEST(verdict, one_small_pass_is_no_small_batch) { expect_passes(1, 0.25F, "none", 0); }

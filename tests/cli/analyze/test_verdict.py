@@ -67,7 +67,7 @@ class Verdicts(Case):
                     "tiny_ops": ("launch_bound", []), "memory_churn": ("allocator", []),
                     "host_compute": ("host_compute", for_5_ms), "pageable_copy": ("pageable_copy", for_5_ms),
                     "serial_streams": ("serial_streams", for_5_ms), "small_batch": ("small_batch", []),
-                    "blocking_copy": ("forced_sync", ["-o", "data.batch_size=4", "-o", "data.image_size=8", "-o", "scenario.calls=60"]),
+                    "blocking_copy": ("forced_sync", ["-o", "data.batch_size=4", "-o", "data.image_size=8", "-o", "scenario.calls=200"]),
                     "slow_clock": ("none", []), "low_occupancy": ("none", [])}
         for scenario, (cause, more) in expected.items():
             with self.subTest(scenario=scenario):

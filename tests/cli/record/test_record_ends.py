@@ -170,8 +170,8 @@ class ReportEnds(Record):
         """What comes right behind the program's end was meant for the program, and is not heard."""
         def ended():
             if process.poll() is None:
-                process.send_signal(number)
-                time.sleep(0.1)
+                process.send_signal(number)  # the last ones come while it exits
+                time.sleep(0.005)
             return process.poll() is not None
         wait_for(ended, "a signal does not end the report")
         return process.communicate(timeout=20)
