@@ -161,9 +161,7 @@ static const char *blamed(const reading *of) { return strcmp(of->cause, "profile
 
 bool judge_is_slower(double step_ns, double with_ns) { return step_ns > 0 && with_ns > SLOWER * step_ns; }
 
-static bool is_slower(const reading *of, const fix_trial *fix) {
-  return fix->settings && judge_is_slower(of->step_ns, fix->step_ns);
-}
+static bool is_slower(const fix_trial *fix) { return fix->settings && judge_is_slower(fix->without_ns, fix->step_ns); }
 
 /* What the verdict says that its cause saves: of launching, where a graph measured that, what a graph is to save. */
 static double share_of(const reading *of, const truth_label_cure *measured) {
@@ -198,7 +196,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .fix_error = fix_error(of, &self->fixes[i]),
                              .fix_is_own = is_own(&self->fixes[i]),
                              .fix_without_step = self->fixes[i].settings && !(self->fixes[i].step_ns > 0),
-                             .fix_is_slower = is_slower(of, &self->fixes[i])};
+                             .fix_is_slower = is_slower(&self->fixes[i])};
   take_gain_errors(of, &self->judged[i]);
 }
 

@@ -17,6 +17,7 @@ typedef struct cause_names {
 typedef struct fix_trial {
   const char *settings; /* SECTION.KEY=VALUE ...; NULL: none was */
   double step_ns;       /* measured with it; 0: it left none */
+  double without_ns;    /* measured without it, by the run that it is held against */
 } fix_trial;
 
 enum { PART_ALL, PART_CALIBRATION, PART_HELD_OUT, PART_COUNT };

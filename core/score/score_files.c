@@ -197,7 +197,7 @@ static bool write_rivals(const score *self, FILE *out) {
 
 static bool write_cells(const score *self, FILE *out) {
   fputs("cell,part,truth,verdict,counted,off_path,effect,share,repeatable,step_ns,idle_ns,unknown_ns,expected_ns,"
-        "fix,fixed_ns,mixed_error,fix_error,gain_errors",
+        "fix,fixed_ns,without_fix_ns,mixed_error,fix_error,gain_errors",
         out);
   for (uint32_t r = 0; r < RIVAL_COUNT; r++) fprintf(out, ",%s", rival_all[r]->key);
   fputc('\n', out);
@@ -207,10 +207,10 @@ static bool write_cells(const score *self, FILE *out) {
     const fix_trial *fix = &self->fixes[i];
     char name[512];
     corpus_cell_name(self->corpus, &self->corpus->cells[i], name, sizeof name);
-    fprintf(out, "%s,%s,%s,%s,%d,%d,%.9f,%.9f,%.9f,%.0f,%.0f,%.0f,%.0f,%s,%.0f,", name,
+    fprintf(out, "%s,%s,%s,%s,%d,%d,%.9f,%.9f,%.9f,%.0f,%.0f,%.0f,%.0f,%s,%.0f,%.0f,", name,
             cell->held_out ? "held_out" : "calibration", self->causes.all[cell->truth], self->causes.all[cell->verdict],
             cell->counts, cell->off_path, cell->effect, cell->share, cell->repeatable, of->step_ns, of->idle_ns,
-            of->unknown_ns, of->expected_ns, fix->settings ? fix->settings : "", fix->step_ns);
+            of->unknown_ns, of->expected_ns, fix->settings ? fix->settings : "", fix->step_ns, fix->without_ns);
     put_number(out, cell->mixed_error);
     fputc(',', out);
     put_number(out, cell->fix_error);

@@ -25,7 +25,7 @@ PD_TEST(score, the_effect_is_against_the_median_baseline_of_the_same_class) {
                         {.cause = "allocator", .step_ns = 200, .share = 0.45, .expected_ns = 110},
                         {.cause = "failed"},
                         {.cause = "none", .step_ns = 102}};
-  fix_trial fixes[6] = {[3] = {"scenario.n=0", 100}, [4] = {"data.n=1", 0}};
+  fix_trial fixes[6] = {[3] = {"scenario.n=0", 100, 200}, [4] = {"data.n=1", 0, 100}};
   judged out[6];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = out};
   for (int i = 0; i < 6; i++) {

@@ -86,7 +86,7 @@ class ScoreCase(unittest.TestCase):
                 self.same_interval(part[key], of, f"{name} {key}")
             self.assertEqual(part["own_fixes_tried"], sum(c["fix_error"] >= 0 and recompute.is_own(c) for c in mine))
             self.assertEqual(part["fixes_without_step"], sum(c["fix"] != "" and c["fixed_ns"] == "0" for c in mine))
-            self.assertEqual(part["fixes_slower"], sum(c["fix"] != "" and float(c["fixed_ns"]) > 1.01 * float(c["step_ns"])
+            self.assertEqual(part["fixes_slower"], sum(c["fix"] != "" and float(c["fixed_ns"]) > 1.01 * float(c["without_fix_ns"])
                                                        for c in mine))
             for cause, of in part["causes"].items():
                 self.same_interval(of["precision"], (of["right"], of["named"]), f"{name} {cause} precision")
