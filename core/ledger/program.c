@@ -23,9 +23,10 @@ static double once_ns(const timeline *of, const pd_activity *detail) {
 /* A record that does the work of all passes: its fixed part once, and `times` the rest of one pass, the mean of them.
  */
 static int64_t repeated_ns(const timeline *of, const timeline_record *record, double times) {
+  const timeline_later *later = &of->later[record - of->records];
   const int64_t whole_ns = facts_span(record->start_ns, record->end_ns);
   if (record->pass) return whole_ns;
-  const double ns = (double)(whole_ns + record->later_ns) / (1.0 + record->later_count);
+  const double ns = (double)(whole_ns + later->ns) / (1.0 + later->count);
   const double once = fmin(ns, once_ns(of, &timeline_row(of, record)->detail));
   return (int64_t)(once + (ns - once) * times);
 }
@@ -42,7 +43,7 @@ static int64_t repeated_ns(const timeline *of, const timeline_record *record, do
 
 /* As many waves more as the blocks of all passes need, or somewhat longer. A copy takes as many times as long; a device
  * without grids is taken as full. */
-static int64_t merged_ns(const timeline *of, const timeline_record *record) {
+static int64_t likely_ns(const timeline *of, const timeline_record *record) {
   const pd_activity *detail = &timeline_row(of, record)->detail;
   const double passes = (double)of->passes;
   const int64_t longest = repeated_ns(of, record, passes);
@@ -68,17 +69,13 @@ static bool is_in_graph(const timeline *of, const timeline_call *call) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static replay_record record_of(const timeline *of, const timeline_record *record) {
+static replay_record record_of(const timeline *of, const timeline_record *record, const replay_merged *merged) {
   const timeline_call *call = &of->calls[record->call];
   const int64_t length = call->end_ns - call->start_ns;
-  const int64_t gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns);
   replay_record out = {
       .duration_ns = facts_span(record->start_ns, record->end_ns),
-      .merged_ns = merged_ns(of, record),
-      .longest_ns = repeated_ns(of, record, (double)of->passes),
       .latency_ns = record->hold == TIMELINE_BY_LAUNCH ? record->latency_ns : least(of->latency_ns, record->latency_ns),
-      .gap_ns = gap_ns,
-      .own_gap_ns = gap_ns,
+      .gap_ns = record->hold == TIMELINE_BY_STREAM ? record->gap_ns : least(of->gap_ns, record->gap_ns),
       .edge_ns = record->hold == TIMELINE_BY_EDGE ? record->edge_ns : least(of->gap_ns, record->edge_ns),
       .stream = record->stream,
       .edge_first = record->edge_first,
@@ -86,11 +83,11 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .owners = owners_of(of, record, call)};
   const bool shrinks = !is_in_graph(of, call);
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
-    out.fixed_ns = least(out.duration_ns, out.merged_ns);
+    out.fixed_ns = (int32_t)(merged ? least(out.duration_ns, merged->likely_ns) : out.duration_ns);
   if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
     const int64_t captured = out.fixed_ns ? of->limits.short_graph_gap_ns : of->limits.graph_gap_ns;
-    if (shrinks) out.fixed_gap_ns = out.gap_ns - least(out.gap_ns / 2, captured);
-    out.own_gap_ns = least(out.gap_ns, of->limits.queue_gap_ns);
+    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured));
+    out.recording_ns = (int32_t)(out.gap_ns - least(out.gap_ns, of->limits.queue_gap_ns));
   }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
   if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= TIMELINE_DELAY_GAPS * of->limits.gap_ns)
@@ -145,9 +142,17 @@ static bool mark_pauses(timeline *of) {
 bool program_open(timeline *of, program *out) {
   *out = (program){.records = malloc(((size_t)of->record_count + 1) * sizeof *out->records)};
   if (!out->records || !mark_pauses(of)) return false;
-  for (uint32_t r = 0; r < of->record_count; r++) out->records[r] = record_of(of, &of->records[r]);
+  if (of->passes > 1) out->merged = malloc(((size_t)of->record_count + 1) * sizeof *out->merged);
+  if (of->passes > 1 && !out->merged) return false;
+  for (uint32_t r = 0; r < of->record_count; r++) {
+    const timeline_record *record = &of->records[r];
+    replay_merged *merged = out->merged ? &out->merged[r] : NULL;
+    if (merged) *merged = (replay_merged){likely_ns(of, record), repeated_ns(of, record, (double)of->passes)};
+    out->records[r] = record_of(of, record, merged);
+  }
   out->replay = (replay){.items = of->items,
                          .records = out->records,
+                         .merged = out->merged,
                          .edges = of->edges,
                          .waits = of->waits,
                          .item_count = of->item_count,
@@ -164,5 +169,7 @@ bool program_open(timeline *of, program *out) {
 void program_close(program *self) {
   replay_close(&self->replay);
   free(self->records);
+  free(self->merged);
   self->records = NULL;
+  self->merged = NULL;
 }

@@ -7,6 +7,7 @@
 typedef struct program {
   replay replay; /* its items and edges are the timeline's */
   replay_record *records;
+  replay_merged *merged; /* NULL: there is one pass */
 } program;
 
 /* `of` has steps; it stays as long as the program does, and its items get their `pauses`. false on no memory; close it

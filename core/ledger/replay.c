@@ -51,8 +51,9 @@ static int64_t host_time(const run_state *self, const replay_item *item) {
 
 /* A record that began during a long call begins earlier where the call is shorter. */
 static int64_t latency_of(const run_state *self, const replay_item *item, const replay_record *record) {
-  const int64_t call = own_time(self->variant, item);
   int64_t latency = record->latency_ns;
+  if (!(record->flags & (REPLAY_BY_CALL | REPLAY_DELAYED))) return latency; /* most of them */
+  const int64_t call = own_time(self->variant, item);
   if (record->flags & REPLAY_BY_CALL) latency -= item->duration_ns - call;
   if (!self->variant->eager || !(record->flags & REPLAY_DELAYED)) return latency;
   const int64_t most = self->program->latency_ns + call;
@@ -60,15 +61,16 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
 }
 
 static int64_t gap_of(const replay_variant *variant, const replay_record *record) {
-  const int64_t added = record->gap_ns - record->own_gap_ns;
-  const int64_t own = record->own_gap_ns + (variant->keep < 1 ? (int64_t)((double)added * variant->keep) : added);
+  const int64_t added = record->recording_ns;
+  const int64_t own = record->gap_ns - added + (variant->keep < 1 ? (int64_t)((double)added * variant->keep) : added);
   const int64_t captured = record->gap_ns - record->fixed_gap_ns;
   return variant->graph && captured < own ? captured : own;
 }
 
-static int64_t length_of(const replay_variant *variant, const replay_record *record) {
-  if (!variant->one_pass) return record->duration_ns;
-  return variant->longest ? record->longest_ns : record->merged_ns;
+static int64_t length_of(const run_state *self, uint32_t record) {
+  const replay *program = self->program;
+  if (!self->variant->one_pass || !program->merged) return program->records[record].duration_ns;
+  return self->variant->longest ? program->merged[record].longest_ns : program->merged[record].likely_ns;
 }
 
 static void launch(run_state *self, const replay_item *item, uint32_t index, int64_t now, bool dropped) {
@@ -89,7 +91,7 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
     if (!(edge->apart && self->variant->apart)) start = later(start, program->ends[edge->record] + record->edge_ns);
   }
   const int64_t end =
-      start + length_of(self->variant, record) - (captured && !self->variant->same_kernels ? record->fixed_ns : 0);
+      start + length_of(self, index) - (captured && !self->variant->same_kernels ? record->fixed_ns : 0);
   program->ends[index] = end;
   *available = later(*available, end);
   self->device_end = later(self->device_end, end);

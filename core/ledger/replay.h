@@ -71,21 +71,26 @@ typedef struct replay_wait {
   uint32_t awaited; /* record, launched before the item */
 } replay_wait;
 
+/* A cache line: each replay reads them all. */
 typedef struct replay_record {
   int64_t duration_ns;
-  int64_t merged_ns;    /* in the first pass where all passes are one */
-  int64_t longest_ns;   /* the same, if the record takes as many times as long however much room it leaves */
-  int64_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
-  int64_t fixed_gap_ns; /* of gap_ns, too */
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
   int64_t gap_ns;       /* after the record before it on its stream */
-  int64_t own_gap_ns;   /* of gap_ns, what is not the recorder's */
   int64_t edge_ns;      /* after the records that it waits for */
+  int32_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
+  int32_t fixed_gap_ns; /* of gap_ns, too */
+  int32_t recording_ns; /* of gap_ns, what the recorder adds */
   uint32_t stream;
   uint32_t edge_first, edge_count; /* into `edges` */
   replay_owners owners;            /* with any of them it goes */
-  uint32_t flags;
+  uint16_t flags;
 } replay_record;
+
+/* How long a record of the first pass takes where all passes are one. */
+typedef struct replay_merged {
+  int64_t likely_ns;
+  int64_t longest_ns; /* if it takes as many times as long however much room it leaves */
+} replay_merged;
 
 typedef struct replay_edge {
   uint32_t record; /* that is waited for: launched before the one that waits */
@@ -95,6 +100,7 @@ typedef struct replay_edge {
 typedef struct replay {
   const replay_item *items;
   const replay_record *records;
+  const replay_merged *merged; /* by record; NULL: there is one pass */
   const replay_edge *edges;
   const replay_wait *waits;
   uint64_t item_count;
@@ -113,11 +119,11 @@ typedef struct replay_variant {
   replay_owners graph;   /* launched at no cost: their time is gone, and of their records fixed_ns and fixed_gap_ns */
   bool same_kernels;     /* with `graph`: as one captured graph, whose kernels keep their fixed_ns */
   bool one_pass;         /* all passes through the model are one */
-  bool longest;          /* with `one_pass`: its records take longest_ns */
+  bool longest;          /* with `one_pass`: its records take their longest_ns */
   bool apart;            /* the device's work on one stream waits for no kernel of another */
   bool eager;            /* delays that nothing known explains are gone */
-  double keep; /* 0..1: how much of REPLAY_SCALED, of gaps beyond own_gap_ns and of the own and tail time of waits is
-                  the program's own; those of REPLAY_MEASUREMENT are whole */
+  double keep;           /* 0..1: how much of REPLAY_SCALED, of recording_ns and of the own and tail time of waits is
+                            the program's own; those of REPLAY_MEASUREMENT are whole */
 } replay_variant;
 
 /* Makes the scratch of a program whose other members are set. false on no memory. */

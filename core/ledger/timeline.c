@@ -364,6 +364,7 @@ void timeline_close(timeline *self) {
   for (uint32_t o = 0; o < TIMELINE_OWNERS; o++) intervals_free(&self->host[o]);
   free(self->calls);
   free(self->records);
+  free(self->later);
   free(self->edges);
   free(self->waits);
   free(self->bounds);

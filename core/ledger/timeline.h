@@ -62,9 +62,7 @@ typedef struct timeline_record {
   int64_t latency_ns; /* from its call's start */
   int64_t gap_ns;     /* from the end of those before on its stream; below 0: it may begin beside them */
   int64_t edge_ns;    /* from the end of the last record of other streams that it waited for */
-  int64_t later_ns;   /* of a first pass: what the records of later passes took that are like it */
-  uint32_t later_count;
-  uint32_t source; /* activity of the trace */
+  uint32_t source;    /* activity of the trace */
   uint32_t call, stream;
   uint32_t edge_first, edge_count;
   uint32_t pass; /* through the model, from 0; REPLAY_NONE: after the last */
@@ -72,6 +70,12 @@ typedef struct timeline_record {
   timeline_hold hold;
   bool in_chain, leaves_chain; /* leaves: it goes with its chain */
 } timeline_record;
+
+/* What the records of later passes took that are like one of the first. */
+typedef struct timeline_later {
+  int64_t ns;
+  uint32_t count;
+} timeline_later;
 
 /* A record that begins later behind a full queue than this many times gap_ns was delayed by something unknown. */
 enum { TIMELINE_DELAY_GAPS = 3 };
@@ -96,9 +100,10 @@ typedef struct timeline {
   int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;
-  bool begins_behind; /* the first step's work waited behind what was launched before the recording */
-  uint32_t passes;    /* through the model in a step, the median; 1 where none are seen */
-  double hops;        /* of chains in a step */
+  bool begins_behind;    /* the first step's work waited behind what was launched before the recording */
+  uint32_t passes;       /* through the model in a step, the median; 1 where none are seen */
+  timeline_later *later; /* by record; NULL: there is one pass */
+  double hops;           /* of chains in a step */
   replay_item *items;
   uint64_t item_count, item_room;
   int64_t idle_ns[TIMELINE_OWNERS]; /* of the device in the steps, by the bit of who owns lane 0 at that time */

@@ -165,7 +165,7 @@ static bool find_passes(passes_build *self) {
 
 static uint32_t name_of(const timeline *of, uint32_t record) { return timeline_row(of, &of->records[record])->name; }
 
-/* Into the records of the step's first pass: what those like them in later passes took. The n-th one of a name is like
+/* For the records of the step's first pass: what those like them in later passes took. The n-th one of a name is like
  * the n-th one of that name. No pass stands for the others: the first one finds weights that the optimizer has just
  * written, and leaves them in the cache. */
 static void add_later_passes(passes_build *self, uint32_t from, uint32_t to) {
@@ -184,17 +184,19 @@ static void add_later_passes(passes_build *self, uint32_t from, uint32_t to) {
     pass = of->records[r].pass;
     uint32_t *like = &now[name_of(of, r)];
     if (!*like) continue;
-    timeline_record *one = &of->records[*like - 1];
-    one->later_ns += facts_span(of->records[r].start_ns, of->records[r].end_ns);
-    one->later_count++;
+    timeline_later *later = &of->later[*like - 1];
+    later->ns += facts_span(of->records[r].start_ns, of->records[r].end_ns);
+    later->count++;
     *like = self->next[*like - 1];
   }
   for (uint32_t r = from; r < first_end; r++) heads[name_of(of, r)] = now[name_of(of, r)] = 0;
 }
 
-static void mark(passes_build *self) {
+static bool mark(passes_build *self) {
   timeline *of = self->timeline;
   uint32_t from = 0, step = REPLAY_NONE;
+  of->later = calloc((size_t)of->record_count + 1, sizeof *of->later);
+  if (!of->later) return false;
   for (uint32_t r = 0; r < of->record_count; r++) {
     const timeline_call *call = &of->calls[of->records[r].call];
     of->records[r].pass = pass_at(self, call->step, call->start_ns);
@@ -212,6 +214,7 @@ static void mark(passes_build *self) {
     const uint32_t pass = pass_at(self, item->step, at);
     if (pass && pass != REPLAY_NONE) item->flags |= REPLAY_LATER_PASS;
   }
+  return true;
 }
 
 bool timeline_find_passes(timeline *self) {
@@ -222,9 +225,9 @@ bool timeline_find_passes(timeline *self) {
                         .ends = malloc(((size_t)self->record_count + 1) * sizeof *build.ends),
                         .first = malloc(((size_t)self->step_count + 2) * sizeof *build.first),
                         .next = malloc(((size_t)self->record_count + 1) * sizeof *build.next)};
-  const bool ok = build.bursts && build.names[0] && build.names[1] && build.ends && build.first && build.next &&
-                  find_main(&build) && find_passes(&build);
-  if (ok && self->passes > 1) mark(&build);
+  bool ok = build.bursts && build.names[0] && build.names[1] && build.ends && build.first && build.next &&
+            find_main(&build) && find_passes(&build);
+  if (ok && self->passes > 1) ok = mark(&build);
   free(build.bursts);
   free(build.names[0]);
   free(build.names[1]);

@@ -16,6 +16,7 @@ typedef struct replayed {
   replay_item items[MOST_OPS];
   replay_wait waits[MOST_OPS];
   replay_record records[MOST_OPS];
+  replay_merged merged[MOST_OPS];
   replay_edge edges[MOST_EDGES];
   uint32_t record_of[MOST_OPS];
   int64_t bounds[MOST_STEPS + 1];
@@ -24,16 +25,15 @@ typedef struct replayed {
 static void translate_record(const machine *from, uint32_t i, replayed *to, uint32_t *edge_count) {
   const operation *op = &from->ops[i];
   to->record_of[i] = to->replay.record_count;
+  to->merged[to->replay.record_count] = (replay_merged){op->merged_ns, op->longest_ns};
   replay_record *record = &to->records[to->replay.record_count++];
   *record = (replay_record){.duration_ns = op->kernel_ns,
-                            .merged_ns = op->merged_ns,
-                            .longest_ns = op->longest_ns,
-                            .fixed_ns = op->fixed_ns,
-                            .fixed_gap_ns = op->fixed_gap_ns,
                             .latency_ns = op->latency_ns,
                             .gap_ns = op->gap_ns,
-                            .own_gap_ns = op->own_gap_ns,
                             .edge_ns = op->edge_ns,
+                            .fixed_ns = (int32_t)op->fixed_ns,
+                            .fixed_gap_ns = (int32_t)op->fixed_gap_ns,
+                            .recording_ns = (int32_t)(op->gap_ns - op->own_gap_ns),
                             .stream = op->stream,
                             .edge_first = *edge_count,
                             .edge_count = op->wait_count,
@@ -69,6 +69,7 @@ static void translate(const machine *from, replayed *to) {
   }
   to->replay.items = to->items;
   to->replay.records = to->records;
+  to->replay.merged = to->merged;
   to->replay.edges = to->edges;
   to->replay.waits = to->waits;
   to->replay.stream_count = from->streams;
