@@ -217,10 +217,9 @@ const args_command score_command = {
     .usage = "CORPUS.ini [--out FOLDER] [--rescore]\n--traces LABELS [--answers FILE] [--out FOLDER] DIR",
     .description =
         "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict named what "
-        "was "
-        "injected, how far its shares were off, and how often the published rules of other tools name it. "
-        "corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU; docs/verdict.md shows how to write one "
-        "and what each figure is.\n\n"
+        "was injected, how far its shares were off, and how often the published rules of other tools name it. "
+        "corpus/cpu_short.ini is for the CPU device, corpus/h200.ini for a GPU; docs/truth-and-score.md shows how to "
+        "write one, and what each figure is.\n\n"
         "With --traces no run is started: the traces of DIR are read as pdhost analyze reads them, and their verdicts "
         "are compared with the labels, beside those of other tools' rules. --out writes answers.jsonl, a line for each "
         "trace. docs/benchmark-of-diagnoses.md has the format, in which any tool can answer.\n\n"

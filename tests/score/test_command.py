@@ -195,7 +195,7 @@ class Command(ScoreCase):
                 self.assertIn(message, run.stderr)
             shown = score(folder, "--help")
             self.assertEqual(shown.returncode, 0)
-            for word in ("CORPUS.ini", "--out FOLDER", "--rescore", "corpus/cpu_short.ini", "docs/verdict.md"):
+            for word in ("CORPUS.ini", "--out FOLDER", "--rescore", "corpus/cpu_short.ini", "docs/truth-and-score.md"):
                 self.assertIn(word, shown.stdout)
 
 
