@@ -363,7 +363,8 @@ PD_TEST(verdict, the_first_of_the_passes_does_not_stand_for_the_others) {
   analysis_rig rig;
   steps_of_passes(&rig, 8, -1, 80000);
   const pd_table *table;
-  const char *said = rig_text(table, verdict_row(&rig, &table), "verdict_evidence");
+  const pd_table_row *row = verdict_row(&rig, &table);
+  const char *said = rig_text(table, row, "verdict_evidence");
   cr_assert(strstr(said, "without it 125 us"), "%s", said);
   rig_end(&rig);
 }
