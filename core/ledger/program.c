@@ -69,7 +69,7 @@ static bool is_in_graph(const timeline *of, const timeline_call *call) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static replay_record record_of(const timeline *of, const timeline_record *record, const replay_merged *merged) {
+static replay_record record_of(const timeline *of, const timeline_record *record) {
   const timeline_call *call = &of->calls[record->call];
   const int64_t length = call->end_ns - call->start_ns;
   replay_record out = {
@@ -83,7 +83,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .owners = owners_of(of, record, call)};
   const bool shrinks = !is_in_graph(of, call);
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
-    out.fixed_ns = (int32_t)(merged ? least(out.duration_ns, merged->likely_ns) : out.duration_ns);
+    out.fixed_ns = (int32_t)out.duration_ns;
   if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
     const int64_t captured = out.fixed_ns ? of->limits.short_graph_gap_ns : of->limits.graph_gap_ns;
     if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured));
@@ -146,9 +146,9 @@ bool program_open(timeline *of, program *out) {
   if (of->passes > 1 && !out->merged) return false;
   for (uint32_t r = 0; r < of->record_count; r++) {
     const timeline_record *record = &of->records[r];
-    replay_merged *merged = out->merged ? &out->merged[r] : NULL;
-    if (merged) *merged = (replay_merged){likely_ns(of, record), repeated_ns(of, record, (double)of->passes)};
-    out->records[r] = record_of(of, record, merged);
+    if (out->merged)
+      out->merged[r] = (replay_merged){likely_ns(of, record), repeated_ns(of, record, (double)of->passes)};
+    out->records[r] = record_of(of, record);
   }
   out->replay = (replay){.items = of->items,
                          .records = out->records,

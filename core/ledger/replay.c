@@ -90,8 +90,9 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
     const replay_edge *edge = &program->edges[e];
     if (!(edge->apart && self->variant->apart)) start = later(start, program->ends[edge->record] + record->edge_ns);
   }
-  const int64_t end =
-      start + length_of(self, index) - (captured && !self->variant->same_kernels ? record->fixed_ns : 0);
+  const int64_t length = length_of(self, index);
+  const int64_t fixed = captured && !self->variant->same_kernels ? record->fixed_ns : 0;
+  const int64_t end = start + later(length - fixed, 0);
   program->ends[index] = end;
   *available = later(*available, end);
   self->device_end = later(self->device_end, end);

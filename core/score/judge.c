@@ -39,7 +39,8 @@ static bool is_own(const fix_trial *fix) {
 
 static double fix_error(const reading *of, const fix_trial *fix) {
   if (!(of->expected_ns > 0 && fix->step_ns > 0)) return NAN;
-  return fabs(of->expected_ns - fix->step_ns) / fix->step_ns;
+  const double pace = fix->without_ns > 0 && of->step_ns > 0 ? fix->without_ns / of->step_ns : 1; /* of its machine */
+  return fabs(of->expected_ns * pace - fix->step_ns) / fix->step_ns;
 }
 
 /* Both effects were measured. */

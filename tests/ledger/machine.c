@@ -91,7 +91,8 @@ static bool can_end(const machine *self, uint32_t i, const replay_variant *varia
 
 static int64_t length(const operation *op, const replay_variant *variant) {
   const int64_t whole = !variant->one_pass ? op->kernel_ns : variant->longest ? op->longest_ns : op->merged_ns;
-  return whole - (variant->graph && !variant->same_kernels ? op->fixed_ns : 0);
+  const int64_t rest = whole - (variant->graph && !variant->same_kernels ? op->fixed_ns : 0);
+  return rest > 0 ? rest : 0;
 }
 
 static bool move_host(machine *self, uint32_t lane, uint32_t *at, bool *called, const replay_variant *variant) {
@@ -164,7 +165,7 @@ static void make_launch(machine *self, uint32_t i) {
   /* A stream is one lane's: two lanes that share one may swap their launches. */
   op->stream = op->lane + self->lanes * (uint32_t)machine_draw(self->streams / self->lanes - 1);
   op->kernel_ns = machine_draw(40000);
-  op->merged_ns = op->kernel_ns * 2;
+  op->merged_ns = op->kernel_ns / 2 + machine_draw(op->kernel_ns * 2); /* also less than one pass took */
   op->longest_ns = op->kernel_ns * 3;
   op->latency_ns = machine_draw(9000);
   op->fixed_ns = machine_chance(30) ? op->kernel_ns : 0;
