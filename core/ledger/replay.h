@@ -71,7 +71,7 @@ typedef struct replay_wait {
   uint32_t awaited; /* record, launched before the item */
 } replay_wait;
 
-/* A cache line: each replay reads them all. */
+/* 64 bytes: each replay reads them all. */
 typedef struct replay_record {
   int64_t duration_ns;
   int64_t latency_ns;   /* from the start of its call, if nothing else holds it up */
@@ -79,14 +79,14 @@ typedef struct replay_record {
   int64_t edge_ns;      /* after the records that it waits for */
   int32_t fixed_ns;     /* of the duration, what goes where launching costs nothing */
   int32_t fixed_gap_ns; /* of gap_ns, too */
-  int32_t recording_ns; /* of gap_ns, what the recorder adds */
+  int32_t recording_ns; /* of gap_ns, what is not the device's own: in part the recorder's, see `keep` */
   uint32_t stream;
   uint32_t edge_first, edge_count; /* into `edges` */
   replay_owners owners;            /* with any of them it goes */
   uint16_t flags;
 } replay_record;
 
-/* How long a record of the first pass takes where all passes are one. */
+/* How long a record takes where all passes are one. Behind the last pass it takes as long as it did. */
 typedef struct replay_merged {
   int64_t likely_ns;
   int64_t longest_ns; /* if it takes as many times as long however much room it leaves */

@@ -166,8 +166,8 @@ static bool find_passes(passes_build *self) {
 static uint32_t name_of(const timeline *of, uint32_t record) { return timeline_row(of, &of->records[record])->name; }
 
 /* For the records of the step's first pass: what those like them in later passes took. The n-th one of a name is like
- * the n-th one of that name. No pass stands for the others: the first one finds weights that the optimizer has just
- * written, and leaves them in the cache. */
+ * the n-th one of that name. The first pass does not stand for the others: it is the first to read the weights that
+ * the optimizer has written. */
 static void add_later_passes(passes_build *self, uint32_t from, uint32_t to) {
   timeline *of = self->timeline;
   uint32_t *heads = self->names[0], *now = self->names[1]; /* by name, a record of the first pass and 1; 0: none */

@@ -48,8 +48,8 @@ bool record_program_wait(record_program *self, int milliseconds);
 int record_program_asked(record_program *self, int milliseconds);
 /* As a shell tells it: 128 + number for a signal. */
 int record_program_code(const record_program *self);
-/* All that is left is to tidy up and to exit with the program's code: signals stay blocked, so that none of them ends
- * this process first. */
+/* Ends the witness and puts SIGCHLD back. The other signals stay blocked: this process only tidies up and exits, and
+ * none of them is to end it first. */
 void record_program_end(record_program *self);
 
 #endif
