@@ -63,11 +63,13 @@ class Verdicts(Case):
         if SANITIZER:
             self.skip(f"under the {SANITIZER} sanitizer the host's own cost outweighs what the scenarios inject")
         for_5_ms = ["-o", "scenario.inject_us=5000"]
-        expected = {"control": ("none", []), "dataloader": ("input_bound", ["-o", "data.io_sleep_ms=6"]), "sync": ("forced_sync", []),
-                    "tiny_ops": ("launch_bound", []), "memory_churn": ("allocator", []),
+        expected = {"control": ("none", []), "dataloader": ("input_bound", ["-o", "data.io_sleep_ms=6"]),
+                    "sync": ("forced_sync", ["-o", "scenario.reads_per_step=200"]),
+                    "tiny_ops": ("launch_bound", ["-o", "scenario.rounds=30"]), "memory_churn": ("allocator", []),
                     "host_compute": ("host_compute", for_5_ms), "pageable_copy": ("pageable_copy", for_5_ms),
                     "serial_streams": ("serial_streams", for_5_ms), "small_batch": ("small_batch", []),
-                    "blocking_copy": ("forced_sync", ["-o", "data.batch_size=4", "-o", "data.image_size=8", "-o", "scenario.calls=200"]),
+                    "blocking_copy": ("forced_sync", ["-o", "data.batch_size=4", "-o", "data.image_size=8",
+                                                       "-o", "scenario.calls=200"]),
                     "slow_clock": ("none", []), "low_occupancy": ("none", [])}
         for scenario, (cause, more) in expected.items():
             with self.subTest(scenario=scenario):
