@@ -178,7 +178,7 @@ class Verdicts(Case):
         if SANITIZER:
             self.skip(f"under the {SANITIZER} sanitizer the host's own cost outweighs what the scenarios inject")
         for _ in range(3):
-            row, _, out = self.verdict("sync", "-o", "run.sync_timing=false")
+            row, _, out = self.verdict("sync", "-o", "run.sync_timing=false", "-o", "scenario.reads_per_step=200")
             if row["verdict_cause"] == "forced_sync":
                 break
         self.assertEqual(row["verdict_cause"], "forced_sync", out[:2000])
