@@ -26,7 +26,7 @@ static const pd_preset presets[] = {
 /* A call costs little beside what the CPU device computes: smaller steps, and more calls. */
 static const pd_device_preset device_presets[] = {{"cpu", "data.batch_size", "4"},
                                                   {"cpu", "data.image_size", "8"},
-                                                  {"cpu", "scenario.calls", "60"},
+                                                  {"cpu", "scenario.calls", "150"},
                                                   {NULL, NULL, NULL}};
 static const pd_cure cures[] = {{"forced_sync", "scenario.calls=0"}, {NULL, NULL}};
 

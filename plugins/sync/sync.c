@@ -20,7 +20,7 @@ static const pd_preset presets[] = {
 /* A read costs little beside what the CPU device computes: smaller steps, and more reads. */
 static const pd_device_preset device_presets[] = {{"cpu", "data.batch_size", "4"},
                                                   {"cpu", "data.image_size", "8"},
-                                                  {"cpu", "scenario.reads_per_step", "60"},
+                                                  {"cpu", "scenario.reads_per_step", "150"},
                                                   {NULL, NULL, NULL}};
 
 static const pd_cure cures[] = {{"forced_sync", "scenario.reads_per_step=0"}, {NULL, NULL}};
