@@ -58,7 +58,7 @@ class Scenarios(Case):
         for name in ("sync", "tiny_ops", "memory_churn", "control"):
             self.assertLess(runs[name][0]["avg_dataloader_wait_s"], metrics["avg_dataloader_wait_s"])
 
-        self.assertEqual(self.reads_per_step(runs["sync"][1]), 60)
+        self.assertEqual(self.reads_per_step(runs["sync"][1]), 150)
         for name in ("dataloader", "tiny_ops", "memory_churn", "control"):
             self.assertEqual(self.reads_per_step(runs[name][1]), 0, name)
 
