@@ -27,17 +27,22 @@
 
 /* STOPPED_MS: looks lie no further apart but where this process was stopped, as by Ctrl-Z, and all others with it. */
 enum { LOOK_MS = 250, STOPPED_MS = 1000, ENDING_S = 10, END_BYTES = CRASH_PLACE_BYTES + 192 };
+/* A process that used less of the processor while ENDING_S passed does not get on. */
+#define ENDING_USED_NS 100000000
 
 typedef struct supervisor {
   config *settings;
   pid_t worker; /* 0: it has ended */
   writers writers;
   sigset_t taken, before;
-  int64_t ended_ns;   /* when the worker was done, 0: it is not */
+  int64_t done_ns;    /* when the worker was done and had only to end, 0: it is not */
+  int64_t busy_ns;    /* when it last was seen to get on since then */
+  int64_t used_ns;    /* its processor time at that look */
   int64_t looked_ns;  /* the last look */
   int64_t resumed_ns; /* when this process went on after a stop: limits of time begin anew; 0: it was not stopped */
   int first, second;  /* signals that the user sent */
   bool hung;          /* the worker was ended for a step, or a plugin's call, that took too long */
+  bool was_late;      /* it was ended, since it did not end by itself when it was done */
   bool was_ended;     /* it was, since it had overwritten the board */
   int status;         /* of waitpid, of the worker */
   int code;           /* what the run's end means */
@@ -90,9 +95,26 @@ static void look_for_hang(supervisor *self) {
     self->hung = true;
     (void)kill(self->worker, SIGKILL);
   }
-  if (!self->ended_ns && atomic_load_explicit(&at->done, memory_order_acquire)) self->ended_ns = monotonic_ns();
-  if (self->ended_ns && monotonic_ns() - self->ended_ns > (int64_t)ENDING_S * 1000000000)
-    (void)kill(self->worker, SIGKILL);
+}
+
+/* The worker is done, and what its process does at its end is a plugin's or a tool's: the search for leaks, for one. It
+ * may take as long as a step, but for ENDING_S in which it does nothing. */
+static void look_for_end(supervisor *self) {
+  const int64_t limit_ns = self->settings->run.step_timeout_ns;
+  const int64_t now_ns = self->looked_ns;
+  clockid_t clock;
+  if (!self->worker || !board_is_whole() || !atomic_load_explicit(&board_own()->done, memory_order_acquire)) return;
+  const int64_t used_ns = clock_getcpuclockid(self->worker, &clock) == 0 ? pd_clock_ns(clock) : 0;
+  if (!self->done_ns) self->done_ns = now_ns;
+  if (self->done_ns < self->resumed_ns) self->done_ns = self->resumed_ns;
+  if (!self->busy_ns || self->busy_ns < self->resumed_ns || used_ns - self->used_ns >= ENDING_USED_NS) {
+    self->busy_ns = now_ns;
+    self->used_ns = used_ns;
+  }
+  if (now_ns - self->busy_ns <= (int64_t)ENDING_S * 1000000000 && (!limit_ns || now_ns - self->done_ns <= limit_ns))
+    return;
+  self->was_late = true;
+  (void)kill(self->worker, SIGKILL);
 }
 
 /* What would go on by what it has overwritten is ended first. */
@@ -192,7 +214,8 @@ static int judge(supervisor *self) {
   board_say(at, self->settings->scenario.plugin->table->name, place, sizeof place, sink);
   writers_say_end(self->settings, &at->worker, self->status, self->hung, end, sizeof end);
   if (done) {
-    error_line_print(FAULT_SCENARIO, NULL, "after the results were written the process %s: a plugin's own end", end);
+    error_line_print(FAULT_SCENARIO, NULL, "after the results were written the process %s: a plugin's own end",
+                     self->was_late ? "did not end and was ended" : end);
     crash_tell_callers();
     return code ? code : CODE_SCENARIO;
   }
@@ -263,6 +286,7 @@ static void wait_for_all(supervisor *self) {
     look_for_stop(self);
     if (number > 0 && number != SIGCHLD) hand_on(self, &about);
     look_for_hang(self);
+    look_for_end(self);
   }
   end_children(self); /* a sink's */
   settle_capture(self, held);

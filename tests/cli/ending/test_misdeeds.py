@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
@@ -227,13 +228,20 @@ class Misdeeds(Case):
 
 class Signals(Case):
     def begin(self, *more, **options):
-        process = self.start(*BASE, "--scenario", "control", "-o", "schedule.repeat=0", "-o", "run.epochs=0", "-o",
-                             "run.max_steps=1000000", *more, watch=False, **options)
-        for line in process.stderr:
-            if line.startswith("pdhost 1"):
-                break
-        time.sleep(0.5)
+        """A run that has two windows behind it."""
+        with open(self.path("count"), "wb") as file:
+            file.write(bytes(8))
+        process = self.start(*BASE, "--scenario", SCENARIO, "-o", "scenario.count=count", "-o", "schedule.repeat=0", "-o",
+                             "run.epochs=0", "-o", "run.max_steps=1000000", *more, watch=False, **options)
+        until = time.monotonic() + 60
+        while self.begun() < 12 and process.poll() is None:
+            self.assertLess(time.monotonic(), until, "the run does not begin")
+            time.sleep(0.01)
         return process
+
+    def begun(self):
+        with open(self.path("count"), "rb") as file:
+            return int.from_bytes(file.read(), sys.byteorder)
 
     def end(self, process, seconds=60):
         out, err = process.communicate(timeout=seconds)
@@ -246,6 +254,16 @@ class Signals(Case):
         self.assertEqual(code, 124, err)
         self.assertNotIn("at once", err)
         self.assertEqual(self.json("out.json")["reason"], "SIGTERM")
+
+    def test_a_process_that_does_not_end_is_ended(self):
+        """What is busy at its end, as a search for leaks is, has as long as a step; what does nothing has not."""
+        runs = [self.start(*BASE[:-6], "--scenario", SCENARIO, "-o", f"scenario.what={what}", "--trace_dir", what,
+                           "--sink", f"json:output_json={what}.json", watch=False) for what in ("idle_end", "busy_end")]
+        idle, busy = [self.end(run) for run in runs]
+        self.assertEqual(idle[0], 5, idle[2])
+        self.assertIn("after the results were written the process did not end and was ended", idle[2])
+        self.assertEqual(self.json("idle_end.json")["outcome"], "complete")
+        self.assertEqual(busy[0], 0, busy[2])
 
     def test_a_killed_worker(self):
         process = self.begin()
