@@ -32,6 +32,40 @@ static bool take_spans(gains_replays *self, const timeline *of, const program *m
   return ok;
 }
 
+static double busy_mean(const gains_replays *self, replay_owners without, bool without_fixed) {
+  int64_t end = INT64_MIN, busy = 0;
+  for (uint32_t i = 0; i < self->span_count; i++) {
+    const gains_span *span = &self->spans[i];
+    if (span->owners & without) continue;
+    const int64_t from = span->start_ns > end ? span->start_ns : end;
+    const int64_t to = span->end_ns - (without_fixed ? span->fixed_ns : 0);
+    if (to <= from) continue;
+    busy += to - from;
+    end = to;
+  }
+  return (double)busy / self->count;
+}
+
+/* All streams but the busiest are the others; what they do beside another record is the time that the device would be
+ * busy for longer if its records took turns. */
+static bool see_streams(gains_replays *self, const timeline *of, const program *made) {
+  int64_t *busy = calloc((size_t)made->replay.stream_count + 1, sizeof *busy), all = 0, busiest = 0;
+  if (!busy) return false;
+  for (uint32_t i = 0; i < of->record_count; i++) {
+    const timeline_record *record = &of->records[i];
+    if (of->calls[record->call].step < self->first) continue;
+    const int64_t spent = facts_span(record->start_ns, record->end_ns);
+    all += spent;
+    busy[made->records[i].stream] += spent;
+  }
+  for (uint32_t s = 0; s < made->replay.stream_count; s++)
+    if (busy[s] > busiest) busiest = busy[s];
+  free(busy);
+  const double beside = (double)all - busy_mean(self, 0, false) * self->count;
+  self->beside = 2 * beside >= (double)(all - busiest) && all > busiest;
+  return true;
+}
+
 static void see_program(gains_replays *self) {
   const replay *of = self->replay;
   for (uint64_t i = 0; i < of->item_count; i++) self->owners |= of->items[i].owner;
@@ -48,7 +82,7 @@ bool gains_replays_open(gains_replays *self, const timeline *of, const program *
   *self = (gains_replays){.replay = &made->replay, .first = first, .count = count};
   self->bounds = malloc(((size_t)of->step_count + 1) * sizeof *self->bounds);
   see_program(self);
-  return self->bounds && take_spans(self, of, made);
+  return self->bounds && take_spans(self, of, made) && see_streams(self, of, made);
 }
 
 void gains_replays_close(gains_replays *self) {
@@ -174,23 +208,9 @@ void gains_replays_know(gains_replays *self, const replay_variant *variants, uin
   gains_replays_make_all(self, jobs, wanted);
 }
 
-static double busy_mean(const gains_replays *self, replay_owners without, bool without_fixed) {
-  int64_t end = INT64_MIN, busy = 0;
-  for (uint32_t i = 0; i < self->span_count; i++) {
-    const gains_span *span = &self->spans[i];
-    if (span->owners & without) continue;
-    const int64_t from = span->start_ns > end ? span->start_ns : end;
-    const int64_t to = span->end_ns - (without_fixed ? span->fixed_ns : 0);
-    if (to <= from) continue;
-    busy += to - from;
-    end = to;
-  }
-  return (double)busy / self->count;
-}
-
 double gains_replays_least(gains_replays *self, const replay_variant *variant) {
   const replay_variant moved = plain(self, variant); /* what moves nothing leaves the steps as they are */
-  if (!(moved.eager || moved.graph || moved.without) || moved.apart || moved.one_pass) return 0;
+  if (!(moved.eager || moved.graph || moved.without) || moved.apart || moved.one_pass || self->beside) return 0;
   const gains_busy wanted = {.without = moved.without & self->span_owners,
                              .without_fixed = moved.graph && !moved.same_kernels};
   for (uint32_t i = 0; i < self->busy_count; i++)

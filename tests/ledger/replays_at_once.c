@@ -119,6 +119,47 @@ PD_TEST(gains, the_device_is_counted_once_for_the_same_records_and_not_where_not
   rig_close(&self);
 }
 
+/* Two streams of 30 kernels each: each kernel of the second one begins when the one of the first does, or ends. */
+static double least_of_two_streams(bool beside) {
+  const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
+  enum { STEP_COUNT = 3, KERNEL_NS = 5000, EACH_NS = 2 * KERNEL_NS };
+  fake_trace *fake = fake_trace_open();
+  const uint32_t thread = fake_thread(fake, 1, "loop");
+  const uint32_t streams[] = {fake_stream(fake, 0, 1, 7), fake_stream(fake, 0, 1, 8)};
+  uint64_t correlation = 0;
+  int64_t now = 0;
+  for (uint32_t s = 0; s < STEP_COUNT; s++) {
+    const int64_t begin = now;
+    for (uint32_t i = 0; i < LAUNCHES; i++, now += EACH_NS)
+      for (uint32_t k = 0; k < 2; k++) {
+        const int64_t call = now + 1000 * (int64_t)k, start = now + 3000 + (beside || !k ? 0 : KERNEL_NS);
+        fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, call, call + 1000, ++correlation);
+        fake_kernel(fake, "k", streams[k], start, start + KERNEL_NS, correlation);
+      }
+    fake_call(fake, PD_API_SYNC, "cudaDeviceSynchronize", thread, now, now + 4000, ++correlation);
+    now += 5000;
+    fake_step(fake, s, begin, now);
+  }
+  trace_facts *facts = facts_open(fake_trace_finish(fake));
+  timeline of;
+  program is;
+  gains_replays replays;
+  cr_assert(facts && timeline_open(facts, &of) && program_open(&of, &is));
+  cr_assert(gains_replays_open(&replays, &of, &is, 0, STEP_COUNT));
+  const double least = gains_replays_least(&replays, &graph);
+  gains_replays_close(&replays);
+  program_close(&is);
+  timeline_close(&of);
+  facts_close(facts);
+  fake_trace_close(fake);
+  return least;
+}
+
+PD_TEST(gains, streams_that_lie_beside_each_other_need_no_device_of_their_own) {
+  cr_assert(!(least_of_two_streams(true) > 0));
+  cr_assert_geq(least_of_two_streams(false), 2.0 * LAUNCHES * 5000);
+}
+
 /* Operations divide what lies between two calls, and each piece is launching: the replay need not tell them apart. */
 PD_TEST(gains, launching_between_two_calls_is_one_item) {
   enum { CALLS = 4, CALL_NS = 2000, EACH_NS = 20000 };
