@@ -22,6 +22,7 @@ static const struct {
   cure of;
 } of_core[] = {
     {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL, 1, 0}},
+    {VERDICT_launch_bound, PD_OFFER_UNREAD_GRAPH, 0, {"train.scaler_sync=false train.cuda_graph=true", NULL, 1, 0}},
     {VERDICT_launch_bound,
      PD_OFFER_FUSED,
      0,
@@ -38,11 +39,11 @@ static const struct {
      {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell", 1, 0}},
 };
 
-/* Whether the run could have them all; where it is not known, what its kind of device has. */
+/* Whether the run could have them all; where it is not known, what its kind of device has, and no loss scaler. */
 static bool has_offers(const verdict_setting *self, pd_offers wanted) {
   const pd_offers known = self->offers;
   if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
-  return self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH));
+  return !(wanted & PD_OFFER_UNREAD_GRAPH) && (self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH)));
 }
 
 /* ---- input ---- */
@@ -96,7 +97,9 @@ uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))
       out[count++] = of_core[i].of;
-  for (uint32_t i = 0; self->gains && i < count; i++)
+  for (uint32_t i = 0; self->gains && i < count; i++) {
     if (strstr(out[i].settings, "train.cuda_graph=true")) out[i].part = captured_part(&self->gains->causes[cause]);
+    if (strstr(out[i].settings, "train.scaler_sync=false")) out[i].more = self->gains->unsynced;
+  }
   return count;
 }

@@ -345,6 +345,7 @@ static bool find(gains_judge *self) {
   if (!resample(self)) return false;
   know_pairs(self);
   out->uncopied = gains_judge_uncopied(self);
+  out->unsynced = gains_judge_unsynced(self);
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);

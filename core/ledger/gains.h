@@ -57,7 +57,10 @@
  * wait for the device the word of a graph decides: such kernels made 22 to 28 % of steps of 143 us, of which a graph
  * saved 3 %. */
 #define GAINS_UNTRIED_TIMES 2
-#define GAINS_SHORT_STEP_NS 400000
+/* A prediction of what a graph saves may be off by so much, however short the step: 18 savings of steps of 120 to 440
+ * us on H200s were missed by up to 10 us, by 4.8 at the median. As any interval, what is left without it has to lie
+ * above half of what is worth a name. A step is short where that alone is more than this half. */
+#define GAINS_GRAPH_DOUBT_NS 10000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */
 #define GAINS_KEEP_LEAST 0.5
@@ -125,6 +128,7 @@ typedef struct gains {
   double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
   double busy;           /* of the steps' time */
   double uncopied;       /* what the step saves beside the gain of waiting for input if no batch is copied either */
+  double unsynced;       /* what it saves beside what a graph does if nothing blocks either, as a scaler's read does */
   double loader_ns;      /* the loader's workers need so long for a batch; 0: the loop waits for none, or not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */

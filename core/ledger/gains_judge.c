@@ -183,13 +183,21 @@ double gains_judge_uncopied(const gains_judge *self) {
   return fmax(0, gain - self->out->causes[VERDICT_input_bound].gain);
 }
 
+double gains_judge_unsynced(const gains_judge *self) {
+  const replay_variant graph = {
+      .without = REPLAY_SYNC, .graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = self->out->keep};
+  const double gain = 1 - (gains_judge_mean(self, &graph) + graph_start_ns(self)) / self->out->step_ns;
+  return fmax(0, gain - fmax(0, self->out->causes[VERDICT_launch_bound].captured));
+}
+
 double gains_judge_least(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }
 
 double gains_judge_least_of(const gains_judge *self, uint32_t cause) {
   const double least = gains_judge_least(self);
-  const bool tried = cause != VERDICT_launch_bound || is_of_threads(self);
-  if (tried || self->out->causes[cause].captured >= least) return least;
-  const bool is_short = graph_launch_ns(self) > 0 && self->out->step_ns < GAINS_SHORT_STEP_NS;
+  if (cause != VERDICT_launch_bound || is_of_threads(self)) return least;
+  const double doubt = GAINS_GRAPH_DOUBT_NS / self->out->step_ns;
+  if (self->out->causes[cause].captured >= fmax(least, least / 2 + doubt)) return least;
+  const bool is_short = graph_launch_ns(self) > 0 && doubt > least / 2;
   return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
 }
 

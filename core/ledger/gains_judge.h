@@ -48,6 +48,9 @@ double gains_judge_captured(const gains_judge *self, const double *means);
  * page-locked memory, which is of batches in all but few programs. */
 double gains_judge_uncopied(const gains_judge *self);
 
+/* What a captured graph would save beside the gain of launching if the program did not block either. */
+double gains_judge_unsynced(const gains_judge *self);
+
 /* What a gain has to be for a name: of any cause, and of this one. */
 double gains_judge_least(const gains_judge *self);
 double gains_judge_least_of(const gains_judge *self, uint32_t cause);

@@ -6,6 +6,7 @@
 #include <pdhost/processors.h>
 #include <pdhost/thread_start.h>
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -46,23 +47,23 @@ static double busy_mean(const gains_replays *self, replay_owners without, bool w
   return (double)busy / self->count;
 }
 
-/* All streams but the busiest are the others; what they do beside another record is the time that the device would be
- * busy for longer if its records took turns. */
+/* Whether records of several streams lie beside each other at least half as often as if each stream worked when it
+ * liked: then the device is idle for the product of the parts for which its streams are. */
 static bool see_streams(gains_replays *self, const timeline *of, const program *made) {
-  int64_t *busy = calloc((size_t)made->replay.stream_count + 1, sizeof *busy), all = 0, busiest = 0;
+  int64_t *busy = calloc((size_t)made->replay.stream_count + 1, sizeof *busy);
   if (!busy) return false;
-  for (uint32_t i = 0; i < of->record_count; i++) {
-    const timeline_record *record = &of->records[i];
-    if (of->calls[record->call].step < self->first) continue;
-    const int64_t spent = facts_span(record->start_ns, record->end_ns);
-    all += spent;
-    busy[made->records[i].stream] += spent;
+  const double whole = (double)(of->bounds[of->step_count] - of->bounds[self->first]);
+  double all = 0, idle = 1;
+  for (uint32_t i = 0; i < of->record_count; i++)
+    if (of->calls[of->records[i].call].step >= self->first)
+      busy[made->records[i].stream] += facts_span(of->records[i].start_ns, of->records[i].end_ns);
+  for (uint32_t s = 0; s < made->replay.stream_count; s++) {
+    all += (double)busy[s];
+    idle *= 1 - fmin(1, (double)busy[s] / whole);
   }
-  for (uint32_t s = 0; s < made->replay.stream_count; s++)
-    if (busy[s] > busiest) busiest = busy[s];
   free(busy);
-  const double beside = (double)all - busy_mean(self, 0, false) * self->count;
-  self->beside = 2 * beside >= (double)(all - busiest) && all > busiest;
+  const double beside = all - busy_mean(self, 0, false) * self->count, free_to = all - whole * (1 - idle);
+  self->beside = free_to > 0 && 2 * beside >= free_to;
   return true;
 }
 

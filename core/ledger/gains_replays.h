@@ -45,7 +45,7 @@ typedef struct gains_replays {
   replay_owners owners;  /* that items or records have */
   replay_owners span_owners;
   bool has_apart, has_delayed;
-  bool beside; /* most of what the other streams do lies beside the busiest one's work */
+  bool beside; /* the device has room for several streams' records: they lie beside each other */
   uint32_t busy_count;
   gains_known known[GAINS_REPLAYS_KNOWN];
   gains_busy busy[GAINS_REPLAYS_BUSY];
@@ -69,7 +69,7 @@ double gains_replays_mean(gains_replays *self, const replay_variant *variant);
 /* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
  * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes
  * no less than the device was busy with what is left. Streams that run apart are meant to lie beside each other, and
- * where most of their work does so already, the device has room for it. */
+ * where they do so already, the device has room for them. */
 double gains_replays_least(gains_replays *self, const replay_variant *variant);
 
 #endif

@@ -48,7 +48,7 @@ static uint64_t graph_input_bytes(const run_state *run) {
   const data_config *data = &run->settings->data;
   const bool is_ahead = run->prefetch_to_device && (data->num_workers > 0 || data->resident != DATA_RESIDENT_NONE),
              is_elsewhere = data->resident == DATA_RESIDENT_DEVICE || is_ahead;
-  if (!(run->offers & PD_OFFER_CUDA_GRAPH) || !is_elsewhere) return 0;
+  if (!(run->offers & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH)) || !is_elsewhere) return 0;
   const uint64_t image = DATASET_CHANNELS * (uint64_t)data->image_size * (uint64_t)data->image_size;
   return (uint64_t)data->batch_size * (image * sizeof(float) + sizeof(int64_t));
 }

@@ -86,9 +86,12 @@ pd_status device_check(const pd_host *host, const pd_device_access *device, cons
 train_offers train_offers_of(const pd_device_access *device, const train_config *config) {
   train_config amp = *config, nhwc = *config, graph = *config;
   amp.amp = nhwc.channels_last = graph.cuda_graph = true;
+  train_config unread = graph;
+  unread.scaler_sync = false;
   return (train_offers){.amp = !config->amp && lack_of(device, &amp) == LACKS_NOTHING,
                         .channels_last = !config->channels_last && lack_of(device, &nhwc) == LACKS_NOTHING,
                         .cuda_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_NOTHING,
+                        .unread_graph = lack_of(device, &graph) == LACKS_SCALER && !lack_of(device, &unread),
                         .fused = !config->fused && device->ops->tensor->tiny_round_forward &&
                                  device->ops->tensor->tiny_round_backward};
 }

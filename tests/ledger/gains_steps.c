@@ -80,6 +80,24 @@ PD_TEST(gains, short_steps_are_launch_bound_only_if_a_graph_helps) {
   }
 }
 
+/* A prediction may be off by 10 us, of a step of 200. */
+PD_TEST(gains, what_a_graph_saves_of_a_short_step_has_to_be_more_than_a_prediction_may_miss) {
+  for (int64_t gap_ns = 1000; gap_ns <= 3000; gap_ns += 250) {
+    gains_rig rig;
+    gains out;
+    begin(&rig);
+    rig.sync_timing = true;
+    queue_kernels(&rig, 4000, gap_ns);
+    judge(&rig, PD_FACT_RECORDER_COST, &out);
+    const double saved_ns = out.causes[VERDICT_launch_bound].captured * out.step_ns;
+    cr_assert_eq(out.cause, saved_ns < 5000 + GAINS_GRAPH_DOUBT_NS ? VERDICT_none : VERDICT_launch_bound,
+                 "a graph saves %g us", saved_ns / 1000);
+    if (gap_ns == 1000) cr_assert_lt(saved_ns, 10000);
+    if (gap_ns == 1750) cr_assert(saved_ns > 10000 && saved_ns < 15000, "%g", saved_ns);
+    if (gap_ns == 3000) cr_assert_gt(saved_ns, 15000);
+  }
+}
+
 /* Steps that wait for the device at their end and in their middle; marked behind the wait at the end, or before it. */
 static double saved_without_waits(bool marked_before) {
   gains_rig rig;

@@ -1,6 +1,8 @@
 /* What a step as a graph takes besides its kernels, and what the device needs at least. */
 #include "gains_rig.h"
 
+#include <math.h>
+
 /* Ten kernels of 9 us, each launched 10 us after the one before has ended, and a wait for the last. */
 static void launched_apart(gains_rig *rig, gains *out) {
   for (uint64_t s = 0; s < STEPS; s++) {
@@ -14,6 +16,31 @@ static void launched_apart(gains_rig *rig, gains *out) {
 }
 
 static double gained_ns(const gains *self) { return self->causes[VERDICT_launch_bound].gain * self->step_ns; }
+/* The loop's read of a flag on the device stands between its kernels: a graph cannot hold it, and is only saved with
+ * it.
+ */
+PD_TEST(gains, a_graph_saves_more_if_the_program_does_not_block_either) {
+  gains out[2];
+  for (int reads = 0; reads < 2; reads++) {
+    gains_rig rig;
+    begin(&rig);
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = add_step(&rig, s), then = reads ? 40000 : 0;
+      launch(&rig, rig.main, at, at + 5000, at + 60000);
+      if (reads)
+        fake_call(rig.fake, PD_API_SYNC, "cudaStreamSynchronize", rig.thread, at + 2000, at + 100000,
+                  ++rig.correlation);
+      launch(&rig, rig.main, at + 61000 + then, at + 66000 + then, at + 150000);
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 110000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_RECORDER_COST, &out[reads]);
+  }
+  cr_assert_float_eq(out[0].unsynced, 0, 1e-9);
+  cr_assert_geq(out[1].unsynced, 0.2, "%g beside %g", out[1].unsynced, out[1].causes[VERDICT_launch_bound].captured);
+  cr_assert_leq(out[1].unsynced + fmax(0, out[1].causes[VERDICT_launch_bound].captured), 0.25);
+}
+
 static double captured_ns(const gains *self) { return self->causes[VERDICT_launch_bound].captured * self->step_ns; }
 
 /* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.

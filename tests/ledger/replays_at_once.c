@@ -119,8 +119,8 @@ PD_TEST(gains, the_device_is_counted_once_for_the_same_records_and_not_where_not
   rig_close(&self);
 }
 
-/* Two streams of 30 kernels each: each kernel of the second one begins when the one of the first does, or ends. */
-static double least_of_two_streams(bool beside) {
+/* Two streams of 30 kernels each, of 5 us in 10: each of the second one begins so long after that of the first. */
+static double least_of_two_streams(int64_t later_ns) {
   const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
   enum { STEP_COUNT = 3, KERNEL_NS = 5000, EACH_NS = 2 * KERNEL_NS };
   fake_trace *fake = fake_trace_open();
@@ -132,7 +132,7 @@ static double least_of_two_streams(bool beside) {
     const int64_t begin = now;
     for (uint32_t i = 0; i < LAUNCHES; i++, now += EACH_NS)
       for (uint32_t k = 0; k < 2; k++) {
-        const int64_t call = now + 1000 * (int64_t)k, start = now + 3000 + (beside || !k ? 0 : KERNEL_NS);
+        const int64_t call = now + 1000 * (int64_t)k, start = now + 3000 + (k ? later_ns : 0);
         fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, call, call + 1000, ++correlation);
         fake_kernel(fake, "k", streams[k], start, start + KERNEL_NS, correlation);
       }
@@ -156,8 +156,10 @@ static double least_of_two_streams(bool beside) {
 }
 
 PD_TEST(gains, streams_that_lie_beside_each_other_need_no_device_of_their_own) {
-  cr_assert(!(least_of_two_streams(true) > 0));
-  cr_assert_geq(least_of_two_streams(false), 2.0 * LAUNCHES * 5000);
+  cr_assert(!(least_of_two_streams(0) > 0));
+  cr_assert(!(least_of_two_streams(3500) > 0), "by chance a quarter of the time");
+  cr_assert_geq(least_of_two_streams(4500), 1.9 * LAUNCHES * 5000);
+  cr_assert_geq(least_of_two_streams(5000), 2.0 * LAUNCHES * 5000);
 }
 
 /* Operations divide what lies between two calls, and each piece is launching: the replay need not tell them apart. */

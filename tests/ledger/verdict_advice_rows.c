@@ -145,6 +145,8 @@ PD_TEST(verdict, nothing_that_the_run_cannot_have_is_suggested) {
       {"none", 0, NULL, "pdhost -o profile.with_stack=true"},
       {"launch_bound", PD_OFFER_CUDA_GRAPH | PD_OFFER_FUSED, "train.cuda_graph=true",
        "pdhost -o train.cuda_graph=true"},
+      {"launch_bound", PD_OFFER_UNREAD_GRAPH, "train.scaler_sync=false train.cuda_graph=true",
+       "pdhost -o train.scaler_sync=false -o train.cuda_graph=true"},
       {"launch_bound", PD_OFFER_FUSED, NULL, "pdhost -o profile.with_stack=true"},
       {"launch_bound", PD_OFFER_AMP, NULL, "pdhost -o profile.with_stack=true"},
       {"pageable_copy", PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH, "data.pin_memory=true data.prefetch_to_device=true",
@@ -235,6 +237,19 @@ PD_TEST(verdict, a_cause_has_all_its_cures) {
   cr_assert_eq(cures_find(&setting, VERDICT_input_bound, found), 1); /* before anything was recorded */
   cr_assert_str_eq(found[0].settings, "data.resident=device");
   cr_assert_eq(cures_find(&setting, VERDICT_device_side, found), 0);
+  arena_free(&memory);
+}
+
+PD_TEST(verdict, a_graph_without_the_scalers_read_saves_that_too) {
+  arena memory = {0};
+  const gains of = {.unsynced = 0.1, .causes[VERDICT_launch_bound] = {.gain = 0.2, .captured = 0.1}};
+  const verdict_setting setting = {.gains = &of, .offers = PD_OFFER_KNOWN | PD_OFFER_UNREAD_GRAPH, .arena = &memory};
+  cure found[CURES_MOST];
+  cr_assert_eq(cures_find(&setting, VERDICT_launch_bound, found), 1);
+  cr_assert_float_eq(cure_saves(&found[0], 0.2), 0.2, 1e-12);
+  const verdict_setting unknown = {.gains = &of, .is_cuda = true, .arena = &memory};
+  cr_assert_eq(cures_find(&unknown, VERDICT_launch_bound, found), 2);
+  for (int i = 0; i < 2; i++) cr_assert_null(strstr(found[i].settings, "scaler"));
   arena_free(&memory);
 }
 
