@@ -21,22 +21,32 @@ static const struct {
   pd_offers had;    /* the run has them already */
   cure of;
 } of_core[] = {
-    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {"train.cuda_graph=true", NULL, 1, 0}},
-    {VERDICT_launch_bound, PD_OFFER_UNREAD_GRAPH, 0, {"train.scaler_sync=false train.cuda_graph=true", NULL, 1, 0}},
+    {VERDICT_launch_bound, PD_OFFER_CUDA_GRAPH, 0, {.settings = "train.cuda_graph=true", .part = 1}},
+    {VERDICT_launch_bound,
+     PD_OFFER_UNREAD_GRAPH,
+     0,
+     {.settings = "train.scaler_sync=false train.cuda_graph=true", .part = 1, .removes_more = true}},
     {VERDICT_launch_bound,
      PD_OFFER_FUSED,
      0,
-     {"train.fused=true", "fused kernels also do away with work of the device, which no replay can tell", 1, 0}},
+     {.settings = "train.fused=true",
+      .unpredicted = "fused kernels also do away with work of the device, which no replay can tell",
+      .part = 1}},
     {VERDICT_pageable_copy,
      PD_OFFER_PIN_MEMORY | PD_OFFER_PREFETCH,
      0,
-     {"data.pin_memory=true data.prefetch_to_device=true", NULL, 1, 0}},
-    {VERDICT_pinned_copy, PD_OFFER_PREFETCH, PD_OFFER_PIN_MEMORY, {"data.prefetch_to_device=true", NULL, 1, 0}},
-    {VERDICT_profiler, 0, 0, {"profile.timer_only=true", NULL, 1, 0}},
+     {.settings = "data.pin_memory=true data.prefetch_to_device=true", .part = 1}},
+    {VERDICT_pinned_copy,
+     PD_OFFER_PREFETCH,
+     PD_OFFER_PIN_MEMORY,
+     {.settings = "data.prefetch_to_device=true", .part = 1}},
+    {VERDICT_profiler, 0, 0, {.settings = "profile.timer_only=true", .part = 1}},
     {VERDICT_none,
      PD_OFFER_CHANNELS_LAST,
      0,
-     {"train.channels_last=true", "another layout takes other kernels, whose time no replay can tell", 1, 0}},
+     {.settings = "train.channels_last=true",
+      .unpredicted = "another layout takes other kernels, whose time no replay can tell",
+      .part = 1}},
 };
 
 /* Whether the run could have them all; where it is not known, what its kind of device has, and no loss scaler. */
@@ -67,7 +77,7 @@ static const char *more_workers(const verdict_setting *self) {
 static uint32_t of_input(const verdict_setting *self, cure *out) {
   const char *workers = more_workers(self);
   uint32_t count = 0;
-  if (workers) out[count++] = (cure){workers, NULL, 1, 0};
+  if (workers) out[count++] = (cure){.settings = workers, .part = 1};
   if (has_offers(self, PD_OFFER_RESIDENT))
     out[count++] = (cure){
         .settings = "data.resident=device",
@@ -92,14 +102,14 @@ uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
   const char *own = of_scenario(self, verdict_key(cause));
-  if (own) out[count++] = (cure){own, NULL, 1, 0};
+  if (own) out[count++] = (cure){.settings = own, .part = 1};
   if (cause == VERDICT_input_bound) count += of_input(self, out + count);
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))
       out[count++] = of_core[i].of;
   for (uint32_t i = 0; self->gains && i < count; i++) {
     if (strstr(out[i].settings, "train.cuda_graph=true")) out[i].part = captured_part(&self->gains->causes[cause]);
-    if (strstr(out[i].settings, "train.scaler_sync=false")) out[i].more = self->gains->unsynced;
+    if (out[i].removes_more) out[i].more = self->gains->unsynced;
   }
   return count;
 }

@@ -118,12 +118,26 @@ static const truth_label_cure *own_cause(const corpus_group *group, const readin
   return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
 }
 
-/* Whether chance decides on which side of the limit the run lies, or which of two causes is the larger. */
+/* Whether a cure saves enough for a cause, but removes more than it: nothing tells how much is the cause's. */
+static bool may_have_cause(const reading *of) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    bool is_told = at->predicted || at->high < of->least;
+    for (uint32_t k = 0; k < of->label.cure_count; k++)
+      is_told |= of->label.cures[k].predicted && !strcmp(of->label.cures[k].cause, at->cause);
+    if (!is_told) return true;
+  }
+  return false;
+}
+
+/* Whether chance decides on which side of the limit the run lies, or which of two causes is the larger; or whether
+ * nothing tells what a baseline is held up by. */
 static bool is_borderline(const corpus_group *group, const reading *of) {
   const bool is_baseline = !strcmp(group->expect, "none");
   const truth_label_cure *best = rival_cure(group, of);
   const cost first = first_cost(group, of), second = second_cost(group, of);
   if (is_mixed(group, of) && first.low < second.high && second.low < first.high) return true;
+  if (is_baseline && !group->by_baselines && may_have_cause(of)) return true;
   if (!best || (!is_baseline && best->share < of->least)) return false;
   const double limit = is_baseline ? of->least : injected_effect(group, of);
   return best->low < limit && best->high > limit;
@@ -186,7 +200,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, blamed(of)),
                              .counts = !is_small && !is_borderline(group, of),
-                             .off_path = is_small && group->off_path,
+                             .off_path = is_small && group->off_path && !may_have_cause(of),
                              .held_out = cell->held_out,
                              .effect = effect,
                              .share = share_of(of, own ? own : best_cure(group, of, true)),

@@ -193,6 +193,38 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
   cr_assert(!both[0].counts);
 }
 
+/* Without a cure that removes its cause alone, nothing tells what holds a step up. */
+PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
+  static const truth_label_cure graph = {"launch_bound", true, true, 0.02, 0.01, 0.03};
+  corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
+  corpus all = {.groups = {{.expect = "none"}, {.expect = "serial_streams", .off_path = true}},
+                .group_count = 2,
+                .cells = cells,
+                .cell_count = 2,
+                .min_effect = 0.05,
+                .baseline_classes = 1};
+  reading readings[2];
+  for (int i = 0; i < 2; i++) {
+    readings[i] = (reading){
+        .cause = "launch_bound", .step_ns = 100, .least = 0.05, .label = {.effect = 0, .also = NAN, .cure_count = 1}};
+    readings[i].label.cures[0] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.07, 0.09};
+  }
+  fix_trial fixes[2] = {{0}};
+  judged both[2];
+  score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+  judge_two(&self, readings);
+  cr_assert(!both[0].counts && !both[1].off_path);
+  for (int i = 0; i < 2; i++) readings[i].label.cures[readings[i].label.cure_count++] = graph;
+  judge_two(&self, readings);
+  cr_assert(both[0].counts && both[0].truth != both[0].verdict && both[1].off_path);
+  for (int i = 0; i < 2; i++) {
+    readings[i].label.cure_count = 1; /* nor does it save enough with more than its cause */
+    readings[i].label.cures[0].high = 0.045;
+  }
+  judge_two(&self, readings);
+  cr_assert(both[0].counts && both[0].truth != both[0].verdict && both[1].off_path);
+}
+
 /* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */
 PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 0, .is_baseline = true}};
