@@ -6,9 +6,23 @@
 #include <pdhost/processors.h>
 #include <pdhost/thread_start.h>
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* Schedulers of a multiprocessor, each of which works for one warp at a time: of every NVIDIA GPU since 2012. */
+#define SCHEDULERS 4
+
+/* How much of the device a record takes. A kernel takes no more than the multiprocessors that have a block of it, nor
+ * than the schedulers that have a warp of it; a copy from or to the host takes none. 1 where that is not known. */
+static float part_of(const pd_device_row *row) {
+  const pd_activity *detail = &row->detail;
+  if (detail->kind == PD_ACTIVITY_MEMCPY)
+    return detail->u.copy.from == PD_MEMORY_DEVICE && detail->u.copy.to == PD_MEMORY_DEVICE ? 1 : 0;
+  if (detail->kind != PD_ACTIVITY_KERNEL || !(detail->u.kernel.blocks_per_sm > 0)) return 1;
+  const float blocks = detail->u.kernel.blocks_per_sm, warps = detail->u.kernel.warps_per_sm / SCHEDULERS;
+  const float part = warps > 0 && warps < blocks ? warps : blocks;
+  return part < 1 ? part : 1;
+}
 
 /* In one array, by start: a replay asks for them all. */
 static bool take_spans(gains_replays *self, const timeline *of, const program *made) {
@@ -25,46 +39,13 @@ static bool take_spans(gains_replays *self, const timeline *of, const program *m
     self->spans[self->span_count++] = (gains_span){.start_ns = record->start_ns,
                                                    .end_ns = record->end_ns,
                                                    .fixed_ns = (int32_t)replayed->fixed_ns,
+                                                   .part = part_of(timeline_row(of, record)),
                                                    .owners = replayed->owners};
     self->span_owners |= replayed->owners;
   }
   free(order);
   free(scratch);
   return ok;
-}
-
-static double busy_mean(const gains_replays *self, replay_owners without, bool without_fixed) {
-  int64_t end = INT64_MIN, busy = 0;
-  for (uint32_t i = 0; i < self->span_count; i++) {
-    const gains_span *span = &self->spans[i];
-    if (span->owners & without) continue;
-    const int64_t from = span->start_ns > end ? span->start_ns : end;
-    const int64_t to = span->end_ns - (without_fixed ? span->fixed_ns : 0);
-    if (to <= from) continue;
-    busy += to - from;
-    end = to;
-  }
-  return (double)busy / self->count;
-}
-
-/* Whether records of several streams lie beside each other at least half as often as if each stream worked when it
- * liked: then the device is idle for the product of the parts for which its streams are. */
-static bool see_streams(gains_replays *self, const timeline *of, const program *made) {
-  int64_t *busy = calloc((size_t)made->replay.stream_count + 1, sizeof *busy);
-  if (!busy) return false;
-  const double whole = (double)(of->bounds[of->step_count] - of->bounds[self->first]);
-  double all = 0, idle = 1;
-  for (uint32_t i = 0; i < of->record_count; i++)
-    if (of->calls[of->records[i].call].step >= self->first)
-      busy[made->records[i].stream] += facts_span(of->records[i].start_ns, of->records[i].end_ns);
-  for (uint32_t s = 0; s < made->replay.stream_count; s++) {
-    all += (double)busy[s];
-    idle *= 1 - fmin(1, (double)busy[s] / whole);
-  }
-  free(busy);
-  const double beside = all - busy_mean(self, 0, false) * self->count, free_to = all - whole * (1 - idle);
-  self->beside = free_to > 0 && 2 * beside >= free_to;
-  return true;
 }
 
 static void see_program(gains_replays *self) {
@@ -83,7 +64,7 @@ bool gains_replays_open(gains_replays *self, const timeline *of, const program *
   *self = (gains_replays){.replay = &made->replay, .first = first, .count = count};
   self->bounds = malloc(((size_t)of->step_count + 1) * sizeof *self->bounds);
   see_program(self);
-  return self->bounds && take_spans(self, of, made) && see_streams(self, of, made);
+  return self->bounds && take_spans(self, of, made);
 }
 
 void gains_replays_close(gains_replays *self) {
@@ -209,18 +190,36 @@ void gains_replays_know(gains_replays *self, const replay_variant *variants, uin
   gains_replays_make_all(self, jobs, wanted);
 }
 
+/* How long the device was busy, or what it needs if records lie beside each other as far as it has room. */
+static double busy_mean(const gains_replays *self, const gains_busy *of) {
+  int64_t end = INT64_MIN, busy = 0;
+  double work = 0;
+  for (uint32_t i = 0; i < self->span_count; i++) {
+    const gains_span *span = &self->spans[i];
+    if (span->owners & of->without) continue;
+    const int64_t to = span->end_ns - (of->without_fixed ? span->fixed_ns : 0);
+    if (to > span->start_ns) work += (double)(to - span->start_ns) * (double)span->part;
+    const int64_t from = span->start_ns > end ? span->start_ns : end;
+    if (to <= from) continue;
+    busy += to - from;
+    end = to;
+  }
+  return (!of->in_turn && work < (double)busy ? work : (double)busy) / self->count;
+}
+
 double gains_replays_least(gains_replays *self, const replay_variant *variant) {
   const replay_variant moved = plain(self, variant); /* what moves nothing leaves the steps as they are */
-  if (!(moved.eager || moved.graph || moved.without) || moved.apart || moved.one_pass || self->beside) return 0;
-  const gains_busy wanted = {.without = moved.without & self->span_owners,
-                             .without_fixed = moved.graph && !moved.same_kernels};
-  for (uint32_t i = 0; i < self->busy_count; i++)
-    if (self->busy[i].without == wanted.without && self->busy[i].without_fixed == wanted.without_fixed)
-      return self->busy[i].mean;
-  const double mean = busy_mean(self, wanted.without, wanted.without_fixed);
-  if (self->busy_count < GAINS_REPLAYS_BUSY) {
-    self->busy[self->busy_count] = wanted;
-    self->busy[self->busy_count++].mean = mean;
+  if (!(moved.eager || moved.graph || moved.without) || moved.apart || moved.one_pass) return 0;
+  gains_busy wanted = {.without = moved.without & self->span_owners,
+                       .without_fixed = moved.graph && !moved.same_kernels,
+                       .in_turn = moved.eager};
+  for (uint32_t i = 0; i < self->busy_count; i++) {
+    const gains_busy *known = &self->busy[i];
+    if (known->without == wanted.without && known->without_fixed == wanted.without_fixed &&
+        known->in_turn == wanted.in_turn)
+      return known->mean;
   }
-  return mean;
+  wanted.mean = busy_mean(self, &wanted);
+  if (self->busy_count < GAINS_REPLAYS_BUSY) self->busy[self->busy_count++] = wanted;
+  return wanted.mean;
 }

@@ -14,6 +14,7 @@ enum { GAINS_REPLAYS_KNOWN = 128, GAINS_REPLAYS_BUSY = 16, GAINS_REPLAYS_THREADS
 typedef struct gains_span {
   int64_t start_ns, end_ns;
   int32_t fixed_ns;     /* of it, what goes where launching costs nothing */
+  float part;           /* of the device that it takes, 0..1 */
   replay_owners owners; /* with any of them it goes */
 } gains_span;
 
@@ -22,10 +23,10 @@ typedef struct gains_known {
   double mean;
 } gains_known;
 
-/* How long the device is busy without some records, or parts of them. */
+/* How long the device is busy without some records, or parts of them; in turn: as if each took all of it. */
 typedef struct gains_busy {
   replay_owners without;
-  bool without_fixed;
+  bool without_fixed, in_turn;
   double mean;
 } gains_busy;
 
@@ -45,7 +46,6 @@ typedef struct gains_replays {
   replay_owners owners;  /* that items or records have */
   replay_owners span_owners;
   bool has_apart, has_delayed;
-  bool beside; /* the device has room for several streams' records: they lie beside each other */
   uint32_t busy_count;
   gains_known known[GAINS_REPLAYS_KNOWN];
   gains_busy busy[GAINS_REPLAYS_BUSY];
@@ -68,8 +68,9 @@ void gains_replays_know(gains_replays *self, const replay_variant *variants, uin
 double gains_replays_mean(gains_replays *self, const replay_variant *variant);
 /* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
  * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes
- * no less than the device was busy with what is left. Streams that run apart are meant to lie beside each other, and
- * where they do so already, the device has room for them. */
+ * no less than the device was busy with what is left, or than what is left takes where it lies beside each other as far
+ * as there is room. A delay that is to go may have been for want of room. Streams that run apart are meant to lie
+ * beside each other. */
 double gains_replays_least(gains_replays *self, const replay_variant *variant);
 
 #endif

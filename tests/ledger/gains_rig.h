@@ -34,10 +34,10 @@ static inline int64_t add_step(gains_rig *self, uint64_t s) {
   return start;
 }
 
-/* A launch of 1 us at `at`; its kernel. */
+/* A launch of 1 us at `at`; its kernel, which takes the whole device. */
 static inline void launch(gains_rig *self, uint32_t stream, int64_t at, int64_t start, int64_t end) {
   fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", self->thread, at, at + 1000, ++self->correlation);
-  fake_kernel(self->fake, "k", stream, start, end, self->correlation);
+  fake_kernel_fills(fake_kernel(self->fake, "k", stream, start, end, self->correlation), 2, 8);
 }
 
 static inline void judge(gains_rig *self, pd_facts facts, gains *out) {

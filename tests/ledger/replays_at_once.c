@@ -27,7 +27,7 @@ static void rig_open(rig *self) {
       const int64_t length = 1000 + 100 * ((s + i) % 7);
       const int64_t start = now + 3000 > free_at ? now + 3000 : free_at;
       fake_call(self->fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, now, now + 2000, ++correlation);
-      fake_kernel(self->fake, "k", stream, start, free_at = start + length, correlation);
+      fake_kernel_fills(fake_kernel(self->fake, "k", stream, start, free_at = start + length, correlation), 2, 8);
       now += 4000;
     }
     fake_call(self->fake, PD_API_SYNC, "cudaStreamSynchronize", thread, now, free_at + 1000, ++correlation);
@@ -119,23 +119,28 @@ PD_TEST(gains, the_device_is_counted_once_for_the_same_records_and_not_where_not
   rig_close(&self);
 }
 
-/* Two streams of 30 kernels each, of 5 us in 10: each of the second one begins so long after that of the first. */
-static double least_of_two_streams(int64_t later_ns) {
+/* Three steps of two streams, in each 30 kernels of 5 us and as many copies or kernels of `blocks` and `warps` for each
+ * multiprocessor, one after the other. */
+static double least_of_two_streams(float blocks, float warps, bool copies) {
   const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
-  enum { STEP_COUNT = 3, KERNEL_NS = 5000, EACH_NS = 2 * KERNEL_NS };
+  enum { STEP_COUNT = 3, KERNEL_NS = 5000 };
   fake_trace *fake = fake_trace_open();
-  const uint32_t thread = fake_thread(fake, 1, "loop");
-  const uint32_t streams[] = {fake_stream(fake, 0, 1, 7), fake_stream(fake, 0, 1, 8)};
+  const uint32_t thread = fake_thread(fake, 1, "loop"), main = fake_stream(fake, 0, 1, 7),
+                 side = fake_stream(fake, 0, 1, 8);
   uint64_t correlation = 0;
   int64_t now = 0;
   for (uint32_t s = 0; s < STEP_COUNT; s++) {
     const int64_t begin = now;
-    for (uint32_t i = 0; i < LAUNCHES; i++, now += EACH_NS)
-      for (uint32_t k = 0; k < 2; k++) {
-        const int64_t call = now + 1000 * (int64_t)k, start = now + 3000 + (k ? later_ns : 0);
-        fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, call, call + 1000, ++correlation);
-        fake_kernel(fake, "k", streams[k], start, start + KERNEL_NS, correlation);
-      }
+    for (uint32_t i = 0; i < LAUNCHES; i++, now += 10000) {
+      const int64_t start = now + 3000, then = start + KERNEL_NS;
+      fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, now, now + 1000, ++correlation);
+      fake_kernel_fills(fake_kernel(fake, "k", main, start, then, correlation), 2, 8);
+      fake_call(fake, PD_API_LAUNCH, "launch", thread, now + 1000, now + 2000, ++correlation);
+      if (copies)
+        fake_copy(fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 1, side, then, then + KERNEL_NS, correlation);
+      else
+        fake_kernel_fills(fake_kernel(fake, "k", side, then, then + KERNEL_NS, correlation), blocks, warps);
+    }
     fake_call(fake, PD_API_SYNC, "cudaDeviceSynchronize", thread, now, now + 4000, ++correlation);
     now += 5000;
     fake_step(fake, s, begin, now);
@@ -152,14 +157,16 @@ static double least_of_two_streams(int64_t later_ns) {
   timeline_close(&of);
   facts_close(facts);
   fake_trace_close(fake);
-  return least;
+  return least / LAUNCHES;
 }
 
-PD_TEST(gains, streams_that_lie_beside_each_other_need_no_device_of_their_own) {
-  cr_assert(!(least_of_two_streams(0) > 0));
-  cr_assert(!(least_of_two_streams(3500) > 0), "by chance a quarter of the time");
-  cr_assert_geq(least_of_two_streams(4500), 1.9 * LAUNCHES * 5000);
-  cr_assert_geq(least_of_two_streams(5000), 2.0 * LAUNCHES * 5000);
+PD_TEST(gains, small_kernels_of_another_stream_take_a_part_of_the_device) {
+  cr_assert_float_eq(least_of_two_streams(3, 12, false), 10000, 1e-3);
+  cr_assert_float_eq(least_of_two_streams(0.25F, 8, false), 6250, 1e-3, "a quarter of the multiprocessors");
+  cr_assert_float_eq(least_of_two_streams(1, 2, false), 7500, 1e-3, "half of the schedulers");
+  cr_assert_float_eq(least_of_two_streams(0.5F, 0, false), 7500, 1e-3, "warps are not known");
+  cr_assert_float_eq(least_of_two_streams(0, 0, false), 10000, 1e-3, "nothing is known");
+  cr_assert_float_eq(least_of_two_streams(0, 0, true), 5000, 1e-3, "copies take none of it");
 }
 
 /* Operations divide what lies between two calls, and each piece is launching: the replay need not tell them apart. */

@@ -180,6 +180,11 @@ pd_device_row *fake_kernel(fake_trace *fake, const char *name, uint32_t stream, 
   return row;
 }
 
+void fake_kernel_fills(pd_device_row *row, float blocks_per_sm, float warps_per_sm) {
+  row->detail.u.kernel.blocks_per_sm = blocks_per_sm;
+  row->detail.u.kernel.warps_per_sm = warps_per_sm;
+}
+
 pd_device_row *fake_copy(fake_trace *fake, pd_memory_kind from, pd_memory_kind to, uint64_t bytes, uint32_t stream,
                          int64_t start_ns, int64_t end_ns, uint64_t correlation) {
   static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed"};
