@@ -42,7 +42,7 @@ static double at_pace(const dial_pace *self, uint64_t most) {
  * error e counts as off by d * d^2 / (d^2 + e^2). */
 static double trimmed(const dial_pace *self, double off, double unsure) {
   const double none = self->asked.none, pairs = (double)self->pairs, paced = self->pace_sum / pairs - none;
-  if (!self->asked.is_count || !isfinite(unsure) || fabs(off) > DIAL_PACE_TRIMMED || !(paced > 0)) return self->trim;
+  if (!isfinite(unsure) || fabs(off) > DIAL_PACE_TRIMMED || !(paced > 0)) return self->trim;
   const double both = off * off + unsure * unsure;
   return (self->sum / pairs - none) / paced / (1 + (both > 0 ? off * off * off / both : 0));
 }
