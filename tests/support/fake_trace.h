@@ -32,7 +32,7 @@ pd_call *fake_call(fake_trace *fake, pd_api_class api, const char *name, uint32_
                    int64_t end_ns, uint64_t correlation);
 pd_device_row *fake_kernel(fake_trace *fake, const char *name, uint32_t stream, int64_t start_ns, int64_t end_ns,
                            uint64_t correlation);
-/* Gives each multiprocessor so many blocks of the kernel, and so many warps; a device has 4 schedulers in each. */
+/* What each multiprocessor has of the kernel; it has four schedulers. */
 void fake_kernel_fills(pd_device_row *row, float blocks_per_sm, float warps_per_sm);
 pd_device_row *fake_copy(fake_trace *fake, pd_memory_kind from, pd_memory_kind to, uint64_t bytes, uint32_t stream,
                          int64_t start_ns, int64_t end_ns, uint64_t correlation);
