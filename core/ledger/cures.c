@@ -25,7 +25,7 @@ static const struct {
     {VERDICT_launch_bound,
      PD_OFFER_UNREAD_GRAPH,
      0,
-     {.settings = "train.scaler_sync=false train.cuda_graph=true", .part = 1, .removes_more = true}},
+     {.settings = "train.scaler_sync=false train.cuda_graph=true", .part = 1, .unblocks = true}},
     {VERDICT_launch_bound,
      PD_OFFER_FUSED,
      0,
@@ -49,7 +49,8 @@ static const struct {
       .part = 1}},
 };
 
-/* Whether the run could have them all; where it is not known, what its kind of device has, and no loss scaler. */
+/* Whether the run could have them all; where that is not known, what its kind of device has, but for what comes with a
+ * loss scaler. */
 static bool has_offers(const verdict_setting *self, pd_offers wanted) {
   const pd_offers known = self->offers;
   if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
@@ -96,7 +97,9 @@ static const char *of_scenario(const verdict_setting *self, const char *cause) {
 }
 
 /* A graph launches the same kernels, however short. */
-static double captured_part(const gains_cause *of) { return of->gain > 0 ? fmax(0, of->captured) / of->gain : 1; }
+static double captured_part(const gains_cause *of, bool unblocks) {
+  return of->gain > 0 ? fmax(0, of->captured) / of->gain : unblocks ? 0 : 1;
+}
 
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]) {
   uint32_t count = 0;
@@ -108,8 +111,9 @@ uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_
     if (of_core[i].cause == cause && has_offers(self, of_core[i].wanted) && !(known & of_core[i].had))
       out[count++] = of_core[i].of;
   for (uint32_t i = 0; self->gains && i < count; i++) {
-    if (strstr(out[i].settings, "train.cuda_graph=true")) out[i].part = captured_part(&self->gains->causes[cause]);
-    if (out[i].removes_more) out[i].more = self->gains->unsynced;
+    if (strstr(out[i].settings, "train.cuda_graph=true"))
+      out[i].part = captured_part(&self->gains->causes[cause], out[i].unblocks);
+    if (out[i].unblocks) out[i].more = self->gains->unsynced;
   }
   return count;
 }

@@ -28,7 +28,7 @@ typedef struct cure {
   const char *unpredicted; /* why the cause's gain is not this cure's, for a reader; NULL: it is */
   double part;             /* of the cause's gain that this cure brings, 0..1; 1 where nothing was recorded yet */
   double more;             /* of the step, what it saves beside the cause's gain */
-  bool removes_more;       /* it takes calls of another cause away, too */
+  bool unblocks;           /* it takes blocking calls away, too: the gain of its cause alone is not its prediction */
 } cure;
 
 /* What it saves of the step where the cause gains so much. */

@@ -58,8 +58,8 @@
  * saved 3 %. */
 #define GAINS_UNTRIED_TIMES 2
 /* A prediction of what a graph saves may be off by so much, however short the step: 18 savings of steps of 120 to 440
- * us on H200s were missed by up to 10 us, by 4.8 at the median. As any interval, what is left without it has to lie
- * above half of what is worth a name. A step is short where that alone is more than this half. */
+ * us on H200s were missed by up to 10 us, by 4.8 at the median. What is saved, less these 10 us, has to be
+ * above half of the least gain that is named. A step is short if 10 us alone are more than that half: 400 us at 5 %. */
 #define GAINS_GRAPH_DOUBT_NS 10000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */

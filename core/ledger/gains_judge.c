@@ -184,6 +184,7 @@ double gains_judge_uncopied(const gains_judge *self) {
 }
 
 double gains_judge_unsynced(const gains_judge *self) {
+  if (is_of_threads(self) || !(self->replays->owners & REPLAY_SYNC)) return 0; /* no graphs, or nothing blocks */
   const replay_variant graph = {
       .without = REPLAY_SYNC, .graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = self->out->keep};
   const double gain = 1 - (gains_judge_mean(self, &graph) + graph_start_ns(self)) / self->out->step_ns;

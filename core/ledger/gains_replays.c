@@ -9,17 +9,29 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Schedulers of a multiprocessor, each of which works for one warp at a time: of every NVIDIA GPU since 2012. */
-#define SCHEDULERS 4
+/* A multiprocessor has four schedulers, each of which works for one warp at a time; a P100's has two. */
+enum { SCHEDULERS = 4, WARP_THREADS = 32 };
+
+static bool is_of_host(pd_memory_kind kind) { return kind == PD_MEMORY_PAGEABLE || kind == PD_MEMORY_PINNED; }
+
+/* How many schedulers for each multiprocessor have a warp of the kernel; 0: not known. */
+static float schedulers_of(const pd_activity *kernel) {
+  const uint32_t *block = kernel->u.kernel.block;
+  const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+  const uint64_t warps = (threads + WARP_THREADS - 1) / WARP_THREADS;
+  return kernel->u.kernel.blocks_per_sm * (float)warps;
+}
 
 /* How much of the device a record takes. A kernel takes no more than the multiprocessors that have a block of it, nor
- * than the schedulers that have a warp of it; a copy from or to the host takes none. 1 where that is not known. */
-static float part_of(const pd_device_row *row) {
-  const pd_activity *detail = &row->detail;
-  if (detail->kind == PD_ACTIVITY_MEMCPY)
-    return detail->u.copy.from == PD_MEMORY_DEVICE && detail->u.copy.to == PD_MEMORY_DEVICE ? 1 : 0;
+ * than the schedulers that have a warp of it. A copy from or to the host takes none of a GPU. 1 where that is not
+ * known. */
+static float part_of(const timeline *of, const timeline_record *record) {
+  const pd_activity *detail = &timeline_row(of, record)->detail;
+  const pd_device_props *device = of->facts->trace->device;
+  if (detail->kind == PD_ACTIVITY_MEMCPY && (is_of_host(detail->u.copy.from) || is_of_host(detail->u.copy.to)))
+    return device && !device->is_cuda ? 1 : 0;
   if (detail->kind != PD_ACTIVITY_KERNEL || !(detail->u.kernel.blocks_per_sm > 0)) return 1;
-  const float blocks = detail->u.kernel.blocks_per_sm, warps = detail->u.kernel.warps_per_sm / SCHEDULERS;
+  const float blocks = detail->u.kernel.blocks_per_sm, warps = schedulers_of(detail) / SCHEDULERS;
   const float part = warps > 0 && warps < blocks ? warps : blocks;
   return part < 1 ? part : 1;
 }
@@ -39,7 +51,7 @@ static bool take_spans(gains_replays *self, const timeline *of, const program *m
     self->spans[self->span_count++] = (gains_span){.start_ns = record->start_ns,
                                                    .end_ns = record->end_ns,
                                                    .fixed_ns = (int32_t)replayed->fixed_ns,
-                                                   .part = part_of(timeline_row(of, record)),
+                                                   .part = part_of(of, record),
                                                    .owners = replayed->owners};
     self->span_owners |= replayed->owners;
   }

@@ -69,8 +69,8 @@ double gains_replays_mean(gains_replays *self, const replay_variant *variant);
 /* What a step takes at least, 0: nothing bounds it. Where launches or records go, kernels of several streams come to
  * lie beside each other, as if each had a device of its own. Until all their work is done a step cannot end: it takes
  * no less than the device was busy with what is left, or than what is left takes where it lies beside each other as far
- * as there is room. A delay that is to go may have been for want of room. Streams that run apart are meant to lie
- * beside each other. */
+ * as there is room. Delays that are to go may have been for want of room, so with `eager` each record takes the whole
+ * device. Streams that run apart are meant to lie beside each other. */
 double gains_replays_least(gains_replays *self, const replay_variant *variant);
 
 #endif

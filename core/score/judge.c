@@ -118,8 +118,10 @@ static const truth_label_cure *own_cause(const corpus_group *group, const readin
   return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
 }
 
-/* Whether a cure saves enough for a cause, but removes more than it: nothing tells how much is the cause's. */
+/* Whether a cure may save as much as makes a cause, but removes more than that, and none that removes this cause alone
+ * was measured. */
 static bool may_have_cause(const reading *of) {
+  if (!(of->least > 0 && of->step_ns > 0)) return false; /* a run that failed is wrong */
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
     bool is_told = at->predicted || at->high < of->least;
@@ -200,7 +202,8 @@ static void judge_cell(score *self, uint32_t i, double base) {
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, blamed(of)),
                              .counts = !is_small && !is_borderline(group, of),
-                             .off_path = is_small && group->off_path && !may_have_cause(of),
+                             .off_path = is_small && group->off_path,
+                             .untold = may_have_cause(of),
                              .held_out = cell->held_out,
                              .effect = effect,
                              .share = share_of(of, own ? own : best_cure(group, of, true)),

@@ -143,12 +143,12 @@ static void point(const judged *cells, uint32_t count, figures *out, room *at) {
     const judged *cell = &cells[i];
     idle += cell->idle_ns;
     unknown += cell->unknown_ns;
-    out->off_path += cell->off_path;
-    out->off_path_named += cell->off_path && cell->verdict != 0;
+    out->off_path += cell->off_path && !cell->untold;
+    out->off_path_named += cell->off_path && !cell->untold && cell->verdict != 0;
     out->fixes_without_step += cell->fix_without_step;
     out->fixes_slower += cell->fix_is_slower;
     if (!cell->counts || cell->off_path) {
-      out->left_out += !cell->off_path;
+      out->left_out += !cell->off_path || cell->untold;
       continue;
     }
     count_cell(out, cell);

@@ -152,7 +152,8 @@ static void wrong_cells(const score *self) {
   for (uint32_t i = 0; i < self->corpus->cell_count; i++) {
     const judged *cell = &self->judged[i];
     char name[512];
-    if (!(cell->counts && cell->truth != cell->verdict) && !(cell->off_path && cell->verdict != 0)) continue;
+    if (!(cell->counts && cell->truth != cell->verdict) && !(cell->off_path && !cell->untold && cell->verdict != 0))
+      continue;
     corpus_cell_name(self->corpus, &self->corpus->cells[i], name, sizeof name);
     printf("%s%s: %s, effect %.1f %%, named with %.1f %%%s\n", title, name, self->causes.all[cell->verdict],
            100 * cell->effect, 100 * cell->share, cell->off_path ? " (off the path)" : "");

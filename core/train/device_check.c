@@ -91,7 +91,8 @@ train_offers train_offers_of(const pd_device_access *device, const train_config 
   return (train_offers){.amp = !config->amp && lack_of(device, &amp) == LACKS_NOTHING,
                         .channels_last = !config->channels_last && lack_of(device, &nhwc) == LACKS_NOTHING,
                         .cuda_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_NOTHING,
-                        .unread_graph = lack_of(device, &graph) == LACKS_SCALER && !lack_of(device, &unread),
+                        .unread_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_SCALER &&
+                                        lack_of(device, &unread) == LACKS_NOTHING,
                         .fused = !config->fused && device->ops->tensor->tiny_round_forward &&
                                  device->ops->tensor->tiny_round_backward};
 }

@@ -11,17 +11,20 @@ static predictions two_causes(void) {
       .count = 4,
       .all = {{.cause = VERDICT_launch_bound,
                .gain = 0.3,
-               .cures = {{"train.cuda_graph=true", NULL, 0.5, 0}, {"train.fused=true", "no replay", 1, 0}},
+               .cures = {{.settings = "train.cuda_graph=true", .part = 0.5},
+                         {.settings = "train.fused=true", .unpredicted = "no replay", .part = 1}},
                .cure_count = 2},
               {.cause = VERDICT_input_bound,
                .gain = 0.2,
-               .cures = {{"data.num_workers=4 data.prefetch_factor=4", NULL, 1, 0}},
+               .cures = {{.settings = "data.num_workers=4 data.prefetch_factor=4", .part = 1}},
                .cure_count = 1},
               {.cause = VERDICT_pinned_copy,
                .gain = 0.001,
-               .cures = {{"data.prefetch_to_device=true", NULL, 1, 0}},
+               .cures = {{.settings = "data.prefetch_to_device=true", .part = 1}},
                .cure_count = 1},
-              {.cause = VERDICT_none, .cures = {{"train.channels_last=true", "no replay", 1, 0}}, .cure_count = 1}}};
+              {.cause = VERDICT_none,
+               .cures = {{.settings = "train.channels_last=true", .unpredicted = "no replay", .part = 1}},
+               .cure_count = 1}}};
 }
 
 /* Tries the next cure, with a trial of this ratio. */
@@ -111,7 +114,8 @@ PD_TEST(tune_path, another_cure_is_tried_though_the_cause_is_gone) {
   predictions of = {.count = 1,
                     .all = {{.cause = VERDICT_input_bound,
                              .gain = 0.4,
-                             .cures = {{"data.num_workers=8", NULL, 1, 0}, {"data.resident=device", NULL, 1, 0}},
+                             .cures = {{.settings = "data.num_workers=8", .part = 1},
+                                       {.settings = "data.resident=device", .part = 1}},
                              .cure_count = 2}}};
   tune_step step;
   cr_assert(try_next(&self, &of, 0.6, OUTCOME_FASTER, "data.num_workers=8"));

@@ -16,9 +16,9 @@ static void launched_apart(gains_rig *rig, gains *out) {
 }
 
 static double gained_ns(const gains *self) { return self->causes[VERDICT_launch_bound].gain * self->step_ns; }
-/* The loop's read of a flag on the device stands between its kernels: a graph cannot hold it, and is only saved with
- * it.
- */
+static double captured_ns(const gains *self) { return self->causes[VERDICT_launch_bound].captured * self->step_ns; }
+
+/* The host reads a flag between the kernels. A graph cannot hold that read, so that one without it saves more. */
 PD_TEST(gains, a_graph_saves_more_if_the_program_does_not_block_either) {
   gains out[2];
   for (int reads = 0; reads < 2; reads++) {
@@ -40,8 +40,6 @@ PD_TEST(gains, a_graph_saves_more_if_the_program_does_not_block_either) {
   cr_assert_geq(out[1].unsynced, 0.2, "%g beside %g", out[1].unsynced, out[1].causes[VERDICT_launch_bound].captured);
   cr_assert_leq(out[1].unsynced + fmax(0, out[1].causes[VERDICT_launch_bound].captured), 0.25);
 }
-
-static double captured_ns(const gains *self) { return self->causes[VERDICT_launch_bound].captured * self->step_ns; }
 
 /* Steps that wait for the device begin with the launch of the graph, while it is idle, however large its kernels are.
  */

@@ -119,39 +119,50 @@ PD_TEST(gains, the_device_is_counted_once_for_the_same_records_and_not_where_not
   rig_close(&self);
 }
 
-/* Three steps of two streams, in each 30 kernels of 5 us and as many copies or kernels of `blocks` and `warps` for each
- * multiprocessor, one after the other. */
-static double least_of_two_streams(float blocks, float warps, bool copies) {
-  const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
-  enum { STEP_COUNT = 3, KERNEL_NS = 5000 };
+/* What the second of two streams does. */
+typedef struct side_work {
+  float blocks, warps; /* of its kernels, for each multiprocessor */
+  bool copies;         /* copies instead */
+  pd_memory_kind from;
+  bool delayed; /* the last kernels begin late, though nothing holds them up */
+} side_work;
+
+/* Three steps of two streams, in each 30 kernels of 5 us that fill the device, and as much of `side`, one after the
+ * other. How long the device needs at least for one of each. */
+static double least_of_two_streams(side_work side, replay_variant variant, const pd_device_props *device) {
+  enum { STEP_COUNT = 3, KERNEL_NS = 5000, LATE_NS = 100000 };
   fake_trace *fake = fake_trace_open();
   const uint32_t thread = fake_thread(fake, 1, "loop"), main = fake_stream(fake, 0, 1, 7),
-                 side = fake_stream(fake, 0, 1, 8);
+                 other = fake_stream(fake, 0, 1, 8);
   uint64_t correlation = 0;
   int64_t now = 0;
   for (uint32_t s = 0; s < STEP_COUNT; s++) {
     const int64_t begin = now;
     for (uint32_t i = 0; i < LAUNCHES; i++, now += 10000) {
-      const int64_t start = now + 3000, then = start + KERNEL_NS;
+      const int64_t start = now + 3000 + (side.delayed && i + 1 == LAUNCHES ? LATE_NS : 0), then = start + KERNEL_NS;
       fake_call(fake, PD_API_LAUNCH, "cudaLaunchKernel", thread, now, now + 1000, ++correlation);
       fake_kernel_fills(fake_kernel(fake, "k", main, start, then, correlation), 2, 8);
       fake_call(fake, PD_API_LAUNCH, "launch", thread, now + 1000, now + 2000, ++correlation);
-      if (copies)
-        fake_copy(fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 1, side, then, then + KERNEL_NS, correlation);
+      if (side.copies)
+        fake_copy(fake, side.from, PD_MEMORY_DEVICE, 1, other, then, then + KERNEL_NS, correlation);
       else
-        fake_kernel_fills(fake_kernel(fake, "k", side, then, then + KERNEL_NS, correlation), blocks, warps);
+        fake_kernel_fills(fake_kernel(fake, "k", other, then, then + KERNEL_NS, correlation), side.blocks, side.warps);
     }
+    if (side.delayed) now += LATE_NS;
     fake_call(fake, PD_API_SYNC, "cudaDeviceSynchronize", thread, now, now + 4000, ++correlation);
     now += 5000;
     fake_step(fake, s, begin, now);
   }
-  trace_facts *facts = facts_open(fake_trace_finish(fake));
+  pd_trace *trace = fake_trace_finish(fake);
+  cr_assert_not_null(trace);
+  trace->device = device;
+  trace_facts *facts = facts_open(trace);
   timeline of;
   program is;
   gains_replays replays;
   cr_assert(facts && timeline_open(facts, &of) && program_open(&of, &is));
   cr_assert(gains_replays_open(&replays, &of, &is, 0, STEP_COUNT));
-  const double least = gains_replays_least(&replays, &graph);
+  const double least = gains_replays_least(&replays, &variant);
   gains_replays_close(&replays);
   program_close(&is);
   timeline_close(&of);
@@ -161,12 +172,35 @@ static double least_of_two_streams(float blocks, float warps, bool copies) {
 }
 
 PD_TEST(gains, small_kernels_of_another_stream_take_a_part_of_the_device) {
-  cr_assert_float_eq(least_of_two_streams(3, 12, false), 10000, 1e-3);
-  cr_assert_float_eq(least_of_two_streams(0.25F, 8, false), 6250, 1e-3, "a quarter of the multiprocessors");
-  cr_assert_float_eq(least_of_two_streams(1, 2, false), 7500, 1e-3, "half of the schedulers");
-  cr_assert_float_eq(least_of_two_streams(0.5F, 0, false), 7500, 1e-3, "warps are not known");
-  cr_assert_float_eq(least_of_two_streams(0, 0, false), 10000, 1e-3, "nothing is known");
-  cr_assert_float_eq(least_of_two_streams(0, 0, true), 5000, 1e-3, "copies take none of it");
+  static const struct {
+    side_work side;
+    double least;
+    const char *why;
+  } cases[] = {{{.blocks = 3, .warps = 12}, 10000, "all of it"},
+               {{.blocks = 0.25F, .warps = 8}, 6250, "a quarter of the multiprocessors"},
+               {{.blocks = 1, .warps = 2}, 7500, "half of the schedulers"},
+               {{.blocks = 1, .warps = 0.1F}, 6250, "a warp, however few threads it has"},
+               {{.blocks = 0.5F}, 7500, "its warps are not known"},
+               {{.blocks = 0}, 10000, "nothing is known"},
+               {{.copies = true, .from = PD_MEMORY_PINNED}, 5000, "a copy from the host takes none"},
+               {{.copies = true, .from = PD_MEMORY_PAGEABLE}, 5000, "nor does this one"},
+               {{.copies = true, .from = PD_MEMORY_DEVICE}, 10000, "within the device"},
+               {{.copies = true, .from = PD_MEMORY_MANAGED}, 10000, "it may be within the device"},
+               {{.copies = true, .from = PD_MEMORY_UNKNOWN}, 10000, "it is not known"}};
+  const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    cr_assert_float_eq(least_of_two_streams(cases[i].side, graph, NULL), cases[i].least, 1, "%s", cases[i].why);
+  static const pd_device_props threads = {.size = sizeof threads};
+  cr_assert_float_eq(least_of_two_streams(cases[6].side, graph, &threads), 10000, 1, "a copy takes a thread");
+}
+
+/* A kernel that begins late though nothing is known to hold it up may have waited for room. */
+PD_TEST(gains, where_delays_go_each_kernel_takes_the_whole_device) {
+  const replay_variant graph = {.graph = REPLAY_LAUNCH, .same_kernels = true, .keep = 1},
+                       eager = {.eager = true, .keep = 1};
+  const side_work side = {.blocks = 0.25F, .warps = 8, .delayed = true};
+  cr_assert_float_eq(least_of_two_streams(side, graph, NULL), 6250, 1);
+  cr_assert_float_eq(least_of_two_streams(side, eager, NULL), 10000, 1);
 }
 
 /* Operations divide what lies between two calls, and each piece is launching: the replay need not tell them apart. */

@@ -247,10 +247,10 @@ PD_TEST(verdict, a_graph_without_the_scalers_read_saves_that_too) {
   cure found[CURES_MOST];
   cr_assert_eq(cures_find(&setting, VERDICT_launch_bound, found), 1);
   cr_assert_float_eq(cure_saves(&found[0], 0.2), 0.2, 1e-12);
-  cr_assert(found[0].removes_more);
+  cr_assert(found[0].unblocks);
   const verdict_setting unknown = {.gains = &of, .is_cuda = true, .arena = &memory};
   cr_assert_eq(cures_find(&unknown, VERDICT_launch_bound, found), 2);
-  for (int i = 0; i < 2; i++) cr_assert(!strstr(found[i].settings, "scaler") && !found[i].removes_more);
+  for (int i = 0; i < 2; i++) cr_assert(!strstr(found[i].settings, "scaler") && !found[i].unblocks);
   arena_free(&memory);
 }
 

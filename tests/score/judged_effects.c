@@ -213,16 +213,25 @@ PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
   judge_two(&self, readings);
-  cr_assert(!both[0].counts && !both[1].off_path);
+  cr_assert(!both[0].counts && both[1].untold);
+  cr_assert_eq(self.parts[PART_ALL].ours.off_path, 0);
+  cr_assert_eq(self.parts[PART_ALL].ours.left_out, 2);
   for (int i = 0; i < 2; i++) readings[i].label.cures[readings[i].label.cure_count++] = graph;
   judge_two(&self, readings);
-  cr_assert(both[0].counts && both[0].truth != both[0].verdict && both[1].off_path);
+  cr_assert(both[0].counts && both[0].truth != both[0].verdict && !both[1].untold);
+  cr_assert_eq(self.parts[PART_ALL].ours.off_path_named, 1);
   for (int i = 0; i < 2; i++) {
     readings[i].label.cure_count = 1; /* nor does it save enough with more than its cause */
     readings[i].label.cures[0].high = 0.045;
   }
   judge_two(&self, readings);
-  cr_assert(both[0].counts && both[0].truth != both[0].verdict && both[1].off_path);
+  cr_assert(both[0].counts && both[0].truth != both[0].verdict && !both[1].untold);
+  cr_assert_eq(self.parts[PART_ALL].ours.off_path_named, 1);
+  strcpy(readings[0].cause, "failed");
+  readings[0].step_ns = readings[0].least = 0;
+  readings[0].label.cures[0].high = 0.09;
+  judge_two(&self, readings);
+  cr_assert(both[0].counts && both[0].truth != both[0].verdict, "a run that failed");
 }
 
 /* The first cure of a cause whose saving its gain predicts; what no replay tells is no error of it. */

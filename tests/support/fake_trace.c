@@ -183,6 +183,7 @@ pd_device_row *fake_kernel(fake_trace *fake, const char *name, uint32_t stream, 
 void fake_kernel_fills(pd_device_row *row, float blocks_per_sm, float warps_per_sm) {
   row->detail.u.kernel.blocks_per_sm = blocks_per_sm;
   row->detail.u.kernel.warps_per_sm = warps_per_sm;
+  row->detail.u.kernel.block[0] = blocks_per_sm > 0 ? (uint32_t)(32 * warps_per_sm / blocks_per_sm + 0.5F) : 0;
 }
 
 pd_device_row *fake_copy(fake_trace *fake, pd_memory_kind from, pd_memory_kind to, uint64_t bytes, uint32_t stream,

@@ -101,7 +101,7 @@ static pd_status try_cure(run_state *run, const char *cause, const cure *by, uin
   board_phase("measuring what cures save");
   progress_enter("measuring what cures save", "step", 0);
   progress_note("%s", settings);
-  pd_status status = truth_cure(run->truth, cause, settings, !by->unpredicted && !by->removes_more);
+  pd_status status = truth_cure(run->truth, cause, settings, !by->unpredicted && !by->unblocks);
   if (status == PD_OK && open_twin(run, settings, &other)) status = take_rounds(run, other.run, rounds);
   if (status == PD_OK && other.run && other.run->failure[0])
     log_line(PD_LOG_WARN, NULL, "[truth] cures: %s does not run: %s", settings, other.run->failure);
