@@ -8,6 +8,7 @@
  */
 #include "big_trace.h"
 #include "tables/window_tables.h"
+#include "trace/trace_memory.h"
 
 #include <pdhost/clocks.h>
 
@@ -79,6 +80,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
+  trace_return_large_blocks(); /* as analyze does */
   printf("all tables of a tiny_ops window, gains beside the others, %d rounds; ms\n", ROUNDS);
   printf("%8s %10s %9s %9s %9s %9s %16s %9s\n", "steps", "events", "median", "least", "user", "system", "user ns/event",
          "to first");
