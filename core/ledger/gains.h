@@ -128,7 +128,7 @@ typedef struct gains {
   double launch_cost_ns; /* of a step: the host's launching that is not, whether or not the step waits for it */
   double busy;           /* of the steps' time */
   double uncopied;       /* what the step saves beside the gain of waiting for input if no batch is copied either */
-  double unsynced;       /* what it saves beside what a graph does if nothing blocks either, as a scaler's read does */
+  double unsynced;       /* what the step saves as a graph, beside what launching saves, if nothing blocks either */
   double loader_ns;      /* the loader's workers need so long for a batch; 0: the loop waits for none, or not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */

@@ -25,30 +25,8 @@ static bool supports(pd_device *device, pd_dtype dtype, pd_layout layout) {
   return true;
 }
 
-/* A scenario that calls the parts of the step is trained without a graph. */
-PD_TEST(offers, a_graph_is_for_scenarios_that_train_whole_steps) {
-  const pd_tensor_ops tensor = {.size = sizeof tensor};
-  const pd_stream_ops streams = {.size = sizeof streams,
-                                 .capture_begin = begin,
-                                 .capture_end = end,
-                                 .graph_launch = launch,
-                                 .graph_destroy = destroy};
-  const pd_device_ops ops = {.size = sizeof ops, .tensor = &tensor, .stream = &streams};
-  const pd_device_access device = {.size = sizeof device, .ops = &ops};
-  pd_scenario_ops scenario = {.size = sizeof scenario, .whole_step = 1};
-  const pd_plugin table = {.size = sizeof table, .ops = {.scenario = &scenario}};
-  const plugin loaded = {.table = &table};
-  config settings = {.scenario = {.plugin = &loaded}};
-  cr_assert(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
-  cr_assert_not(offers_of(&device, &settings) & PD_OFFER_UNREAD_GRAPH);
-  settings.train.scaler_sync = true; /* of float32 there is no scaler */
-  cr_assert(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
-  scenario.whole_step = 0;
-  cr_assert_not(offers_of(&device, &settings) & PD_OFFER_CUDA_GRAPH);
-}
-
-/* A graph cannot hold the host's read of what the loss scaler found: it is offered with a scaler that reads nothing. */
-PD_TEST(offers, a_graph_of_a_scaled_step_comes_with_a_scaler_that_reads_nothing) {
+/* The offers of a device that captures graphs and trains in float16. */
+static pd_offers offers_with(train_config train, bool whole_step) {
   const pd_tensor_ops tensor = {.size = sizeof tensor, .supports = supports};
   const pd_stream_ops streams = {.size = sizeof streams,
                                  .capture_begin = begin,
@@ -57,16 +35,26 @@ PD_TEST(offers, a_graph_of_a_scaled_step_comes_with_a_scaler_that_reads_nothing)
                                  .graph_destroy = destroy};
   const pd_device_ops ops = {.size = sizeof ops, .tensor = &tensor, .stream = &streams};
   const pd_device_access device = {.size = sizeof device, .ops = &ops};
-  pd_scenario_ops scenario = {.size = sizeof scenario, .whole_step = 1};
+  const pd_scenario_ops scenario = {.size = sizeof scenario, .whole_step = whole_step};
   const pd_plugin table = {.size = sizeof table, .ops = {.scenario = &scenario}};
   const plugin loaded = {.table = &table};
-  config settings = {.scenario = {.plugin = &loaded}, .train = {.amp = true, .scaler_sync = true}};
-  cr_assert_eq(offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH), PD_OFFER_UNREAD_GRAPH);
-  settings.train.scaler_sync = false;
-  cr_assert_eq(offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH), PD_OFFER_CUDA_GRAPH);
-  settings.train.scaler_sync = settings.train.cuda_graph = true;
-  cr_assert_not(offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH));
-  settings.train.cuda_graph = false;
-  scenario.whole_step = 0;
-  cr_assert_not(offers_of(&device, &settings) & PD_OFFER_UNREAD_GRAPH);
+  const config settings = {.scenario = {.plugin = &loaded}, .train = train};
+  return offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH);
+}
+
+/* A scenario that calls the parts of the step is trained without a graph. */
+PD_TEST(offers, a_graph_is_for_scenarios_that_train_whole_steps) {
+  cr_assert_eq(offers_with((train_config){0}, true), PD_OFFER_CUDA_GRAPH);
+  cr_assert_eq(offers_with((train_config){.scaler_sync = true}, true), PD_OFFER_CUDA_GRAPH, "float32 has no scaler");
+  cr_assert_eq(offers_with((train_config){0}, false), 0);
+}
+
+/* A graph cannot hold the host's read of what the loss scaler found: it is offered with a scaler that reads nothing. */
+PD_TEST(offers, a_graph_of_a_scaled_step_comes_with_a_scaler_that_reads_nothing) {
+  const train_config reads = {.amp = true, .scaler_sync = true}, silent = {.amp = true},
+                     captured = {.amp = true, .scaler_sync = true, .cuda_graph = true};
+  cr_assert_eq(offers_with(reads, true), PD_OFFER_UNREAD_GRAPH);
+  cr_assert_eq(offers_with(silent, true), PD_OFFER_CUDA_GRAPH);
+  cr_assert_eq(offers_with(captured, true), 0);
+  cr_assert_eq(offers_with(reads, false), 0);
 }

@@ -2,10 +2,10 @@
  * share of them is a longer time. A count that stands for a time gets smaller then, since each of what it counts takes
  * longer. A time that stands for a time stays as it was set. The control steps alone say what the pace is.
  *
- * What one of a count costs changes, too, and the search knows that, and the pace for which it found a share's time,
- * from few trials. So the rounds trim both by their own effect: on a machine of two speeds such times were up to 32 %
- * off without. The error that is shown comes from the same rounds: it tends to be too small, and its interval holds.
- * Pure. [loop thread] */
+ * The search has few trials. From them it knows what one of a count costs, and for which pace it found a share's time.
+ * So the rounds trim both by their own effect. On a machine of two speeds such times were up to 32 % off without that.
+ * The error that is shown comes from the same rounds: it tends to be too small, and its interval holds. Pure. [loop
+ * thread] */
 #ifndef CORE_RUN_TRUTH_DIAL_PACE_H
 #define CORE_RUN_TRUTH_DIAL_PACE_H
 
