@@ -23,6 +23,7 @@ typedef struct machine {
   double noise;                    /* of each step, +- */
   double tail;                     /* this part of the steps is ten times as long */
   double drift, drift_s;           /* of the pace, +-, and its period */
+  double slower;                   /* all steps but those of the first call take so many times as long; 0: 1 */
   uint64_t once;                   /* pairs a call */
   double fresh_ns;                 /* of the first step with a count, beside what it has to do */
   bool seen[101];
@@ -55,7 +56,8 @@ static double chance(machine *self) {
 }
 
 static double step_ns(machine *self, double ns) {
-  const double pace = 1 + self->drift * sin(6.2832e-9 * (double)self->now_ns / fmax(self->drift_s, 1));
+  const double slower = self->slower > 0 && self->calls > 1 ? self->slower : 1,
+               pace = slower * (1 + self->drift * sin(6.2832e-9 * (double)self->now_ns / fmax(self->drift_s, 1)));
   const double tail = chance(self) < self->tail ? 10 : 1,
                took = ns * pace * tail * (1 + self->noise * (2 * chance(self) - 1));
   self->now_ns += (int64_t)took;
@@ -226,6 +228,22 @@ PD_TEST(dial, too_much_beside_a_control_step_does_not_lead_astray) {
   }
 }
 
+/* Other programs begin after the first trial. Each control step is longer then, and not because of the work beside it.
+ */
+PD_TEST(dial, a_machine_that_becomes_slower_does_not_lead_astray) {
+  static const double shares[] = {0.2, 0.4};
+  for (int i = 0; i < 2; i++)
+    for (uint32_t seed = 0; seed < 4; seed++) {
+      machine one = {7e5, .each_ns = 1000, .beside = true, .noise = 0.05, .slower = 2, .once = 32};
+      config_dial asked = asking(0, shares[i]);
+      asked.is_time = true;
+      asked.most = 1e7;
+      one.random = seed * 77777u + 1;
+      const double amount = found(&one, &asked), wanted = 1e-3 * dial_wanted_ns(0, shares[i], one.control_ns);
+      cr_expect_lt(fabs(amount / wanted - 1), 0.05, "%g: %g us, not %g", shares[i], amount, wanted);
+    }
+}
+
 /* No core is free for it: a control step takes all of it, too. */
 PD_TEST(dial, a_share_that_no_amount_has_ends_the_search) {
   config_dial asked = asking(0, 0.2);
@@ -266,6 +284,12 @@ PD_TEST(dial, where_time_is_over_the_nearest_is_taken) {
   cr_assert_eq(dial_find(&asked, &source, 1, &amount), PD_OK);
   cr_assert_eq(other.calls, 1);
   cr_assert_gt(amount, 0);
+  /* For a time, the one trial injects nothing. */
+  config_dial time = asked;
+  time.is_time = true;
+  time.most = 1e7;
+  cr_assert_eq(dial_find(&time, &source, 1, &amount), PD_OK);
+  cr_assert_float_eq(amount, 1e-3 * dial_wanted_ns(0, 0.3, one.control_ns), 1e-3);
 }
 
 PD_TEST(dial, what_has_no_effect_or_too_little_ends) {

@@ -38,9 +38,9 @@ typedef struct search {
   const dial_source *source;
   int64_t limit_ns, until_ns, prepared_ns;
   double without_ns; /* of the last trial */
-  double usual_ns;   /* a control step without any work that it may have in another place; 0: not known */
+  double usual_ns;   /* a step at no injection: no work is beside it either; 0: not known */
   bool last;         /* there is no time for another trial */
-  point best;        /* the nearest */
+  point best;        /* the nearest; before any trial of an injection what is tried first, with `off` infinite */
   point all[POINTS];
   int count;
 } search;
@@ -49,13 +49,13 @@ double dial_wanted_ns(double us, double share, double without_ns) {
   return us > 0 ? 1000 * us : without_ns * share / (1 - share);
 }
 
+static bool is_longer(const search *self) { return self->usual_ns > 0 && self->without_ns > LONGER * self->usual_ns; }
+
 static void take_effect(search *self, const truth_effect *effect, point *out) {
   const double wanted_ns = dial_wanted_ns(self->asked->us, self->asked->share, effect->without_ns);
   self->without_ns = effect->without_ns;
   out->off = effect->added_ns / wanted_ns - 1;
   out->spread = hypot(effect->error_ns / wanted_ns, LEAST_ERROR);
-  /* Too much work beside a control step makes it longer, and the share of it smaller again. */
-  if (self->usual_ns > 0 && effect->without_ns > LONGER * self->usual_ns) out->off = 2 * HIGH;
 }
 
 /* Whether the steps so far had the larger or the smaller count too rarely for a mean of their own (truth_effect.h). */
@@ -83,7 +83,7 @@ static pd_status prepare(search *self, double at) {
 }
 
 /* As many pairs as the spread needs; what is far off has to be known less well. */
-static pd_status try_amount(search *self, double at, bool exact, point *out) {
+static pd_status measure(search *self, double at, bool exact, point *out) {
   enum { FAR = 4 };
   truth_block_pair pairs[PAIRS_MOST];
   truth_rounds all = {pairs, 0, at};
@@ -110,6 +110,29 @@ static pd_status try_amount(search *self, double at, bool exact, point *out) {
     take_effect(self, &effect, out);
     if (out->spread <= fmax(exact ? EXACT_ERROR : ROUGH_ERROR, fabs(out->off) / FAR)) break;
   }
+  return PD_OK;
+}
+
+/* How long a step at no injection is now. */
+static pd_status measure_usual(search *self) {
+  point none;
+  const pd_status status = measure(self, self->asked->none, false, &none);
+  if (status == PD_OK) self->usual_ns = self->without_ns;
+  return status;
+}
+
+static pd_status try_amount(search *self, double at, bool exact, point *out) {
+  pd_status status = measure(self, at, exact, out);
+  if (status != PD_OK) return status;
+  /* Too much work beside a control step makes it longer, and the share of it smaller again. Other programs make it
+   * longer, too: then the step at no injection is as long. */
+  if (is_longer(self)) {
+    const double without_ns = self->without_ns;
+    if (!self->last) status = measure_usual(self);
+    if (status != PD_OK) return status;
+    self->without_ns = without_ns;
+    if (is_longer(self)) out->off = 2 * HIGH;
+  }
   if (self->count < POINTS) self->all[self->count++] = *out;
   if (fabs(out->off) < fabs(self->best.off)) self->best = *out;
   return PD_OK;
@@ -134,15 +157,15 @@ static double between(const config_dial *asked, const point *low, const point *h
 /* Where the key is a time, what it is to take is the first to be tried. */
 static pd_status first_amount(search *self, double *out) {
   const config_dial *asked = self->asked;
-  point none;
-  *out = fmin(asked->start, asked->most);
-  if (!asked->is_time) return PD_OK;
-  const pd_status status = try_amount(self, asked->none, false, &none);
-  self->count = 0; /* its effect is 0, whatever was measured */
-  self->best.off = INFINITY;
-  self->usual_ns = self->without_ns;
-  *out = fmin(1e-3 * dial_wanted_ns(asked->us, asked->share, self->without_ns), asked->most);
-  return status;
+  double wanted = asked->start;
+  if (asked->is_time) {
+    const pd_status status = measure_usual(self);
+    if (status != PD_OK) return status;
+    wanted = 1e-3 * dial_wanted_ns(asked->us, asked->share, self->usual_ns);
+  }
+  *out = fmin(wanted, asked->most);
+  self->best = (point){.at = *out, .off = INFINITY};
+  return PD_OK;
 }
 
 static pd_status search_near(search *self, double *amount) {
