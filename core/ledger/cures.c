@@ -54,7 +54,8 @@ static const struct {
 static bool has_offers(const verdict_setting *self, pd_offers wanted) {
   const pd_offers known = self->offers;
   if (known & PD_OFFER_KNOWN) return (known & wanted) == wanted;
-  return !(wanted & PD_OFFER_UNREAD_GRAPH) && (self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH)));
+  return !(wanted & (PD_OFFER_UNREAD_GRAPH | PD_OFFER_UNREAD_SCALER)) &&
+         (self->is_cuda || !(wanted & (PD_OFFER_AMP | PD_OFFER_CUDA_GRAPH)));
 }
 
 /* ---- input ---- */
@@ -96,6 +97,14 @@ static const char *of_scenario(const verdict_setting *self, const char *cause) {
   return NULL;
 }
 
+/* The scenario's own, or NULL. A loss scaler's read is one more call that blocks, and no scenario's. */
+static const char *of_run(const verdict_setting *self, uint32_t cause) {
+  static const char unread[] = "train.scaler_sync=false";
+  const char *own = of_scenario(self, verdict_key(cause));
+  if (cause != VERDICT_forced_sync || !has_offers(self, PD_OFFER_UNREAD_SCALER)) return own;
+  return own ? arena_format(self->arena, "%s %s", own, unread) : unread;
+}
+
 /* A graph launches the same kernels, however short. */
 static double captured_part(const gains_cause *of, bool unblocks) {
   return of->gain > 0 ? fmax(0, of->captured) / of->gain : unblocks ? 0 : 1;
@@ -104,7 +113,7 @@ static double captured_part(const gains_cause *of, bool unblocks) {
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]) {
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
-  const char *own = of_scenario(self, verdict_key(cause));
+  const char *own = of_run(self, cause);
   if (own) out[count++] = (cure){.settings = own, .part = 1};
   if (cause == VERDICT_input_bound) count += of_input(self, out + count);
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)

@@ -12,6 +12,7 @@ pd_offers offers_of(const pd_device_access *device, const config *settings) {
   const bool is_whole = settings->scenario.plugin->table->ops.scenario->whole_step;
   if (train.cuda_graph && is_whole) out |= PD_OFFER_CUDA_GRAPH;
   if (train.unread_graph && is_whole) out |= PD_OFFER_UNREAD_GRAPH;
+  if (train.unread_scaler) out |= PD_OFFER_UNREAD_SCALER;
   if (train.fused) out |= PD_OFFER_FUSED;
   if (!on_device && !data->pin_memory) out |= PD_OFFER_PIN_MEMORY;
   if (!on_device && made_ahead && !data->prefetch_to_device) out |= PD_OFFER_PREFETCH;

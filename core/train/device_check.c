@@ -93,6 +93,7 @@ train_offers train_offers_of(const pd_device_access *device, const train_config 
                         .cuda_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_NOTHING,
                         .unread_graph = !config->cuda_graph && lack_of(device, &graph) == LACKS_SCALER &&
                                         lack_of(device, &unread) == LACKS_NOTHING,
+                        .unread_scaler = device_check_scales(config) && config->scaler_sync,
                         .fused = !config->fused && device->ops->tensor->tiny_round_forward &&
                                  device->ops->tensor->tiny_round_backward};
 }

@@ -254,6 +254,34 @@ PD_TEST(verdict, a_graph_without_the_scalers_read_saves_that_too) {
   arena_free(&memory);
 }
 
+/* The gain of blocking calls is that of all of them, so the cure takes the scaler's read away, too. */
+PD_TEST(verdict, a_cure_of_blocking_calls_stops_the_scalers_read) {
+  static const pd_cure own[] = {{"forced_sync", "scenario.reads_per_step=0"}, {NULL, NULL}};
+  static const struct {
+    const pd_cure *cures;
+    pd_offers offers;
+    const char *settings;
+  } cases[] = {{own, PD_OFFER_UNREAD_SCALER, "scenario.reads_per_step=0 train.scaler_sync=false"},
+               {NULL, PD_OFFER_UNREAD_SCALER, "train.scaler_sync=false"},
+               {own, 0, "scenario.reads_per_step=0"},
+               {NULL, 0, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    arena memory = {0};
+    const verdict_setting setting = {
+        .cures = cases[i].cures, .offers = PD_OFFER_KNOWN | cases[i].offers, .arena = &memory};
+    cure found[CURES_MOST];
+    cr_assert_eq(cures_find(&setting, VERDICT_forced_sync, found), cases[i].settings ? 1 : 0);
+    if (cases[i].settings) cr_assert_str_eq(found[0].settings, cases[i].settings);
+    cr_assert_eq(cures_find(&setting, VERDICT_allocator, found), 0);
+    arena_free(&memory);
+  }
+  arena memory = {0};
+  const verdict_setting unknown = {.is_cuda = true, .arena = &memory};
+  cure found[CURES_MOST];
+  cr_assert_eq(cures_find(&unknown, VERDICT_forced_sync, found), 0, "not known to have a scaler");
+  arena_free(&memory);
+}
+
 PD_TEST(verdict, batches_on_the_device_save_their_copies_too) {
   arena memory = {0};
   const gains of = {.uncopied = 0.3};

@@ -39,7 +39,7 @@ static pd_offers offers_with(train_config train, bool whole_step) {
   const pd_plugin table = {.size = sizeof table, .ops = {.scenario = &scenario}};
   const plugin loaded = {.table = &table};
   const config settings = {.scenario = {.plugin = &loaded}, .train = train};
-  return offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH);
+  return offers_of(&device, &settings) & (PD_OFFER_CUDA_GRAPH | PD_OFFER_UNREAD_GRAPH | PD_OFFER_UNREAD_SCALER);
 }
 
 /* A scenario that calls the parts of the step is trained without a graph. */
@@ -53,8 +53,18 @@ PD_TEST(offers, a_graph_is_for_scenarios_that_train_whole_steps) {
 PD_TEST(offers, a_graph_of_a_scaled_step_comes_with_a_scaler_that_reads_nothing) {
   const train_config reads = {.amp = true, .scaler_sync = true}, silent = {.amp = true},
                      captured = {.amp = true, .scaler_sync = true, .cuda_graph = true};
-  cr_assert_eq(offers_with(reads, true), PD_OFFER_UNREAD_GRAPH);
+  cr_assert_eq(offers_with(reads, true), PD_OFFER_UNREAD_GRAPH | PD_OFFER_UNREAD_SCALER);
   cr_assert_eq(offers_with(silent, true), PD_OFFER_CUDA_GRAPH);
-  cr_assert_eq(offers_with(captured, true), 0);
-  cr_assert_eq(offers_with(reads, false), 0);
+  cr_assert_eq(offers_with(captured, true), PD_OFFER_UNREAD_SCALER);
+  cr_assert_eq(offers_with(reads, false), PD_OFFER_UNREAD_SCALER);
+}
+
+/* In bfloat16 there is no scaler. */
+PD_TEST(offers, a_scaler_that_reads_can_do_without) {
+  const train_config half = {.amp = true, .scaler_sync = true},
+                     brain = {.amp = true, .amp_dtype = "bfloat16", .scaler_sync = true},
+                     single = {.scaler_sync = true};
+  cr_assert(offers_with(half, true) & PD_OFFER_UNREAD_SCALER);
+  cr_assert(!(offers_with(brain, true) & PD_OFFER_UNREAD_SCALER));
+  cr_assert(!(offers_with(single, true) & PD_OFFER_UNREAD_SCALER));
 }

@@ -3,6 +3,7 @@
 
 #include "pd_test.h"
 
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,37 @@ PD_TEST(score, mistakes_of_a_corpus_are_all_told_with_their_lines) {
   cr_assert(!mixed->groups[0].by_baselines && mixed->groups[1].by_baselines && !mixed->groups[2].by_baselines);
   corpus_free(mixed);
   cr_assert_null(corpus_read("/nowhere/corpus.ini", &err));
+}
+
+/* "; pdhost score corpus/h200_wide.ini: 140 runs." in the comment at the top of a corpus; 0: it says nothing. */
+static unsigned runs_said(const char *path) {
+  char line[512];
+  unsigned runs = 0;
+  FILE *file = fopen(path, "r");
+  cr_assert_not_null(file, "%s", path);
+  while (fgets(line, sizeof line, file) && line[0] == ';')
+    if (sscanf(line, "; pdhost score %*[^:]: %u runs", &runs) == 1) break;
+  fclose(file);
+  return runs;
+}
+
+PD_TEST(score, the_corpora_of_the_repository_hold_the_runs_that_they_say) {
+  static error err;
+  unsigned checked = 0;
+  glob_t files;
+  cr_assert_eq(glob(CORPUS_FOLDER "/[ch]*.ini", 0, NULL, &files), 0);
+  for (size_t i = 0; i < files.gl_pathc; i++) {
+    const char *path = files.gl_pathv[i];
+    error_clear(&err);
+    corpus *got = corpus_read(path, &err);
+    cr_assert_not_null(got, "%s", err.text);
+    const unsigned said = runs_said(path);
+    checked += said > 0;
+    if (said) cr_expect_eq(got->cell_count, said, "%s: %u", path, got->cell_count);
+    corpus_free(got);
+  }
+  globfree(&files);
+  cr_expect_geq(checked, 6);
 }
 
 #define BASE "[base]\nscenario = control\nexpect = none\n"

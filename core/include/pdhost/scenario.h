@@ -70,7 +70,8 @@ enum {
   PD_OFFER_PREFETCH = 1u << 6, /* data.prefetch_to_device = true, with pinned memory */
   PD_OFFER_RESIDENT = 1u << 7, /* data.resident = device */
   /* train.scaler_sync = false with train.cuda_graph = true, where a graph cannot hold the loss scaler's read */
-  PD_OFFER_UNREAD_GRAPH = 1u << 8
+  PD_OFFER_UNREAD_GRAPH = 1u << 8,
+  PD_OFFER_UNREAD_SCALER = 1u << 9 /* train.scaler_sync = false, where the loss scaler reads back */
 };
 
 typedef struct pd_scenario_ops {
