@@ -255,8 +255,11 @@ static void vary_passes(const gains_judge *self) {
 
 /* Where the streams' chains are long their removal is what the section costs; else their waits'. */
 static void choose_serial(gains_judge *self, double keep) {
-  const replay_variant apart = {.apart = true, .keep = keep}, chains = {.without = REPLAY_CHAIN, .keep = keep};
-  self->chains = gains_judge_mean(self, &chains) < gains_judge_mean(self, &apart);
+  enum { APART, CHAINS, BOTH };
+  const replay_variant of[BOTH] = {
+      [APART] = {.apart = true, .keep = keep}, [CHAINS] = {.without = REPLAY_CHAIN, .keep = keep}};
+  gains_replays_know(self->replays, of, BOTH);
+  self->chains = gains_judge_mean(self, &of[CHAINS]) < gains_judge_mean(self, &of[APART]);
 }
 
 static void set_applies(gains_judge *self) {
@@ -339,13 +342,11 @@ static bool find(gains_judge *self) {
     const double gain = self->applies[c] ? gains_judge_gain(means, c) : 0;
     out->causes[c] = (gains_cause){.applies = self->applies[c], .gain = gain, .captured = gain, .then = VERDICT_none};
   }
-  out->causes[VERDICT_launch_bound].captured = gains_judge_captured(self, means);
+  gains_judge_set_cures(self, means);
   set_idle(self);
   out->input_unmarked = !self->timeline.has_inputs;
   if (!resample(self)) return false;
   know_pairs(self);
-  out->uncopied = gains_judge_uncopied(self);
-  out->unsynced = gains_judge_unsynced(self);
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);

@@ -158,38 +158,37 @@ double gains_judge_gain(const double *means, uint32_t cause) {
   return fmin(behind_rest, alone) / now;
 }
 
-double gains_judge_captured(const gains_judge *self, const double *means) {
-  const double now = means[GAINS_RUN_NOW], keep = self->out->keep;
-  replay_variant alone = {.keep = keep, .same_kernels = true}, behind = rest_of(self, keep);
-  behind.same_kernels = true;
-  gains_judge_remove(self, VERDICT_launch_bound, &alone);
-  gains_judge_remove(self, VERDICT_launch_bound, &behind);
-  const double gain =
-      fmin(now - gains_judge_mean(self, &alone), means[GAINS_RUN_REST] - gains_judge_mean(self, &behind)) -
-      graph_start_ns(self);
-  return now > 0 ? fmin(gain / now, gains_judge_gain(means, VERDICT_launch_bound)) : 0;
-}
-
-/* ---- what is worth a name ---- */
-
 static bool is_of_threads(const gains_judge *self) {
   const pd_device_props *device = self->timeline.facts->trace->device;
   return device && !device->is_cuda;
 }
 
-double gains_judge_uncopied(const gains_judge *self) {
-  const replay_variant resident = {.without = REPLAY_INPUT | REPLAY_PINNED, .keep = self->out->keep};
-  const double gain = 1 - gains_judge_mean(self, &resident) / self->out->step_ns;
-  return fmax(0, gain - self->out->causes[VERDICT_input_bound].gain);
+void gains_judge_set_cures(const gains_judge *self, const double *means) {
+  enum { ALONE, BEHIND, RESIDENT, UNSYNCED, ALL };
+  gains *out = self->out;
+  gains_cause *launching = &out->causes[VERDICT_launch_bound];
+  const double start_ns = graph_start_ns(self), keep = out->keep;
+  const bool may_unblock = !is_of_threads(self) && self->replays->owners & REPLAY_SYNC;
+  replay_variant of[ALL] = {[ALONE] = {.same_kernels = true, .keep = keep},
+                            [BEHIND] = rest_of(self, keep),
+                            [RESIDENT] = {.without = REPLAY_INPUT | REPLAY_PINNED, .keep = keep},
+                            [UNSYNCED] = {.without = REPLAY_SYNC, .same_kernels = true, .keep = keep}};
+  of[BEHIND].same_kernels = true;
+  for (int i = 0; i < ALL; i++)
+    if (i != RESIDENT) gains_judge_remove(self, VERDICT_launch_bound, &of[i]);
+  gains_replays_know(self->replays, of, may_unblock ? ALL : UNSYNCED);
+
+  const double alone = means[GAINS_RUN_NOW] - gains_judge_mean(self, &of[ALONE]),
+               behind = means[GAINS_RUN_REST] - gains_judge_mean(self, &of[BEHIND]);
+  launching->captured = fmin((fmin(alone, behind) - start_ns) / out->step_ns, launching->gain);
+  const double resident = 1 - gains_judge_mean(self, &of[RESIDENT]) / out->step_ns;
+  out->uncopied = fmax(0, resident - out->causes[VERDICT_input_bound].gain);
+  if (!may_unblock) return;
+  const double unblocked = 1 - (gains_judge_mean(self, &of[UNSYNCED]) + start_ns) / out->step_ns;
+  out->unsynced = fmax(0, unblocked - fmax(0, launching->captured));
 }
 
-double gains_judge_unsynced(const gains_judge *self) {
-  if (is_of_threads(self) || !(self->replays->owners & REPLAY_SYNC)) return 0; /* no graphs, or nothing blocks */
-  const replay_variant graph = {
-      .without = REPLAY_SYNC, .graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = self->out->keep};
-  const double gain = 1 - (gains_judge_mean(self, &graph) + graph_start_ns(self)) / self->out->step_ns;
-  return fmax(0, gain - fmax(0, self->out->causes[VERDICT_launch_bound].captured));
-}
+/* ---- what is worth a name ---- */
 
 double gains_judge_least(const gains_judge *self) { return is_of_threads(self) ? GAINS_LEAST_OTHER : GAINS_LEAST_CUDA; }
 

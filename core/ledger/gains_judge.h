@@ -40,16 +40,9 @@ double gains_judge_gain(const double *means, uint32_t cause);
  * that this is no more than they took. */
 void gains_judge_set_loader(gains_judge *self);
 
-/* What the steps would save as one captured graph of the same kernels: the gain of launching, or a part of it. `means`
- * are those of the keep in `out`. */
-double gains_judge_captured(const gains_judge *self, const double *means);
-
-/* What the steps would save beside the gain of waiting for input if their batches lay on the device: no copy from
- * page-locked memory, which is of batches in all but few programs. */
-double gains_judge_uncopied(const gains_judge *self);
-
-/* What a captured graph would save beside the gain of launching if the program did not block either. */
-double gains_judge_unsynced(const gains_judge *self);
+/* What some cures save, to `out`: `captured`, `uncopied` and `unsynced` (gains.h). `means` are those of the keep in
+ * `out`, and the gains of the causes are known. */
+void gains_judge_set_cures(const gains_judge *self, const double *means);
 
 /* What a gain has to be for a name: of any cause, and of this one. */
 double gains_judge_least(const gains_judge *self);
