@@ -97,8 +97,9 @@ static const char *of_scenario(const verdict_setting *self, const char *cause) {
   return NULL;
 }
 
-/* The scenario's own, or NULL. A loss scaler's read is one more call that blocks, and no scenario's. */
-static const char *of_run(const verdict_setting *self, uint32_t cause) {
+/* The scenario's cure, or NULL. The gain of forced_sync includes the loss scaler's read, which no scenario's cure
+ * removes. So the setting that does is added, where the run could have it. */
+static const char *first_cure(const verdict_setting *self, uint32_t cause) {
   static const char unread[] = "train.scaler_sync=false";
   const char *own = of_scenario(self, verdict_key(cause));
   if (cause != VERDICT_forced_sync || !has_offers(self, PD_OFFER_UNREAD_SCALER)) return own;
@@ -113,7 +114,7 @@ static double captured_part(const gains_cause *of, bool unblocks) {
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]) {
   uint32_t count = 0;
   const pd_offers known = self->offers & PD_OFFER_KNOWN ? self->offers : 0;
-  const char *own = of_run(self, cause);
+  const char *own = first_cure(self, cause);
   if (own) out[count++] = (cure){.settings = own, .part = 1};
   if (cause == VERDICT_input_bound) count += of_input(self, out + count);
   for (size_t i = 0; i < sizeof of_core / sizeof *of_core && count < CURES_MOST; i++)

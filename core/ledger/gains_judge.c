@@ -168,15 +168,17 @@ void gains_judge_set_cures(const gains_judge *self, const double *means) {
   gains *out = self->out;
   gains_cause *launching = &out->causes[VERDICT_launch_bound];
   const double start_ns = graph_start_ns(self), keep = out->keep;
+  /* Else there are no graphs, or nothing blocks. */
   const bool may_unblock = !is_of_threads(self) && self->replays->owners & REPLAY_SYNC;
-  replay_variant of[ALL] = {[ALONE] = {.same_kernels = true, .keep = keep},
-                            [BEHIND] = rest_of(self, keep),
-                            [RESIDENT] = {.without = REPLAY_INPUT | REPLAY_PINNED, .keep = keep},
-                            [UNSYNCED] = {.without = REPLAY_SYNC, .same_kernels = true, .keep = keep}};
+  const uint32_t count = may_unblock ? ALL : UNSYNCED; /* which is the last one */
+  replay_variant of[ALL] = {
+      [ALONE] = {.graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = keep},
+      [BEHIND] = rest_of(self, keep),
+      [RESIDENT] = {.without = REPLAY_INPUT | REPLAY_PINNED, .keep = keep},
+      [UNSYNCED] = {.without = REPLAY_SYNC, .graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = keep}};
   of[BEHIND].same_kernels = true;
-  for (int i = 0; i < ALL; i++)
-    if (i != RESIDENT) gains_judge_remove(self, VERDICT_launch_bound, &of[i]);
-  gains_replays_know(self->replays, of, may_unblock ? ALL : UNSYNCED);
+  gains_judge_remove(self, VERDICT_launch_bound, &of[BEHIND]);
+  gains_replays_know(self->replays, of, count);
 
   const double alone = means[GAINS_RUN_NOW] - gains_judge_mean(self, &of[ALONE]),
                behind = means[GAINS_RUN_REST] - gains_judge_mean(self, &of[BEHIND]);

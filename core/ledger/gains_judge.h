@@ -40,8 +40,8 @@ double gains_judge_gain(const double *means, uint32_t cause);
  * that this is no more than they took. */
 void gains_judge_set_loader(gains_judge *self);
 
-/* What some cures save, to `out`: `captured`, `uncopied` and `unsynced` (gains.h). `means` are those of the keep in
- * `out`, and the gains of the causes are known. */
+/* Sets `captured`, `uncopied` and `unsynced` of `out` (gains.h). `means` are those of gains_judge_run for `out->keep`.
+ * The gains of the causes have to be set before. */
 void gains_judge_set_cures(const gains_judge *self, const double *means);
 
 /* What a gain has to be for a name: of any cause, and of this one. */

@@ -32,7 +32,7 @@ static double baseline_step(const score *self, uint32_t class, double *room) {
   return stats_quantile(room, count, 0.5);
 }
 
-/* A scenario's own cure is a setting of its own; the core's settings are of other sections. */
+/* A scenario's own cure has a key of [scenario]; one of the core's alone has none. */
 static bool is_own(const fix_trial *fix) {
   return fix->settings && (!strncmp(fix->settings, "scenario.", 9) || strstr(fix->settings, " scenario."));
 }

@@ -18,8 +18,9 @@ typedef struct train_config {
 } train_config;
 
 /* What `config` does not have and the device could do. amp, channels_last and cuda_graph: the device lacks nothing for
- * them. unread_graph: nothing but that the loss scaler reads back, for a graph. unread_scaler: the loss scaler reads
- * back, and need not. fused: the device has fused kernels that make a step faster. */
+ * them. unread_graph: nothing but that the loss scaler reads back, for a graph. unread_scaler: the host reads
+ * the scaler's found_inf in each step, and scaler_sync = false would stop that. fused: the device has fused kernels
+ * that make a step faster. */
 typedef struct train_offers {
   bool amp, channels_last, cuda_graph, unread_graph, unread_scaler, fused;
 } train_offers;

@@ -22,7 +22,8 @@ typedef struct machine {
   double noise;                    /* of each step, +- */
   double tail;                     /* this part of the steps is ten times as long */
   double drift, drift_s;           /* of the pace, +-, and its period */
-  double slower;                   /* what steps after the first call take, over what they took; 0: 1 */
+  double slower;                   /* factor on the time of steps after the first call of `pairs`; 0: none */
+  uint64_t slower_calls;           /* for that many calls; 0: to the end */
   uint64_t once;                   /* pairs a call */
   double fresh_ns;                 /* of the first step with a count, beside what it has to do */
   bool seen[101];
@@ -55,7 +56,8 @@ static double chance(machine *self) {
 }
 
 static double step_ns(machine *self, double ns) {
-  const double slower = self->slower > 0 && self->calls > 1 ? self->slower : 1,
+  const bool is_slower = self->calls > 1 && !(self->slower_calls && self->calls > 1 + self->slower_calls);
+  const double slower = self->slower > 0 && is_slower ? self->slower : 1,
                pace = slower * (1 + self->drift * sin(6.2832e-9 * (double)self->now_ns / fmax(self->drift_s, 1)));
   const double tail = chance(self) < self->tail ? 10 : 1,
                took = ns * pace * tail * (1 + self->noise * (2 * chance(self) - 1));
@@ -231,16 +233,30 @@ PD_TEST(dial, too_much_beside_a_control_step_does_not_lead_astray) {
  */
 PD_TEST(dial, a_machine_that_becomes_slower_does_not_lead_astray) {
   static const double shares[] = {0.2, 0.4};
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 4; i++)
     for (uint32_t seed = 0; seed < 4; seed++) {
       machine one = {7e5, .each_ns = 1000, .beside = true, .noise = 0.05, .slower = 2, .once = 32};
-      config_dial asked = asking(0, shares[i]);
+      one.slower_calls = i < 2 ? 0 : 12;
+      config_dial asked = asking(0, shares[i % 2]);
       asked.is_time = true;
       asked.most = 1e7;
       one.random = seed * 77777u + 1;
-      const double amount = found(&one, &asked), wanted = 1e-3 * dial_wanted_ns(0, shares[i], one.control_ns);
-      cr_expect_lt(fabs(amount / wanted - 1), 0.05, "%g: %g us, not %g", shares[i], amount, wanted);
+      const double amount = found(&one, &asked), wanted = 1e-3 * dial_wanted_ns(0, shares[i % 2], one.control_ns);
+      cr_expect_lt(fabs(amount / wanted - 1), 0.05, "%g: %g us, not %g", shares[i % 2], amount, wanted);
     }
+}
+
+/* There is time for one trial with an injection, and none to find out why its control steps are longer. */
+PD_TEST(dial, a_machine_that_becomes_slower_at_the_end_gets_what_is_in_proportion) {
+  config_dial asked = asking(0, 0.2);
+  asked.is_time = true;
+  asked.most = 1e7;
+  machine one = {7e5, .each_ns = 1000, .beside = true, .slower = 2, .once = 32};
+  double amount = 0;
+  const dial_source source = {prepare, pairs, now_ns, &one};
+  cr_assert_eq(dial_find(&asked, &source, 60000000, &amount), PD_OK); /* a call takes 45 ms or more */
+  cr_assert_eq(one.calls, 2);
+  cr_assert_float_eq(amount, 1e-3 * dial_wanted_ns(0, 0.2, one.control_ns), 1e-3);
 }
 
 /* No core is free for it: a control step takes all of it, too. */

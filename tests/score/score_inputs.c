@@ -175,7 +175,7 @@ PD_TEST(score, the_corpora_of_the_repository_hold_the_runs_that_they_say) {
     corpus_free(got);
   }
   globfree(&files);
-  cr_expect_geq(checked, 6);
+  cr_expect_geq(checked, 7);
 }
 
 #define BASE "[base]\nscenario = control\nexpect = none\n"

@@ -19,7 +19,7 @@ expect = host_compute
 also = input_bound
 set = scenario.inject_us=1000 data.resident=none data.num_workers=0 data.io_sleep_ms=20 truth.interleave=2 truth.block=2
 """
-# At most, of 32 cells, which other programs of the machine may have spoilt: they are run once more.
+# Other programs of the machine may spoil some of the 39 cells. Up to this many are run once more.
 MOST_SPOILT = 6
 
 
@@ -33,12 +33,12 @@ def is_spoilt(cell):
 
 class Corpus(ScoreCase):
     def whole_score(self, folder):
-        """What it says beside its print, its print, score.json and the cells."""
+        """Standard error, standard output, score.json and the cells."""
         run = score(folder, CORPUS, "--out", "out")
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stderr, run.stdout, *self.check_files(os.path.join(folder, "out"))
 
-    def score_of_a_quiet_machine(self, folder):
+    def score_with_a_second_try(self, folder):
         said, *whole = self.whole_score(folder)
         self.assertNotIn("was there", said)
         spoilt = [cell["cell"] for cell in whole[2] if is_spoilt(cell)]
@@ -81,7 +81,7 @@ class Corpus(ScoreCase):
         for model in MODELS:
             self.assertIn(f"train.model={model} ", text)
         with tempfile.TemporaryDirectory(prefix="pdhost score ") as folder:
-            printed, got, cells = self.score_of_a_quiet_machine(folder)
+            printed, got, cells = self.score_with_a_second_try(folder)
             self.assertEqual(set(got["parts"]), {"all", "calibration", "held_out"})
             self.expect_good(got["parts"]["all"], cells, printed)
 

@@ -52,7 +52,8 @@ typedef struct pd_device_preset {
   const char *key, *value; /* as in pd_preset; also keys of this scenario, as in "scenario.rounds" */
 } pd_device_preset;
 
-/* Settings that take a cause out of this scenario. The verdict suggests them where it has found that cause. */
+/* Settings that take a cause out of this scenario. The verdict suggests them where it has found that cause. In float16
+ * the host adds train.scaler_sync = false to those against forced_sync. */
 typedef struct pd_cure {
   const char *cause;    /* as the verdict spells it, or that on several ranks */
   const char *settings; /* "scenario.serial=false", several with one space between */

@@ -38,9 +38,9 @@ typedef struct search {
   const dial_source *source;
   int64_t limit_ns, until_ns, prepared_ns;
   double without_ns; /* of the last trial */
-  double usual_ns;   /* a step at no injection: no work is beside it either; 0: not known */
+  double usual_ns;   /* a control step while no step has an injection, so that no work is beside it; 0: not measured */
   bool last;         /* there is no time for another trial */
-  point best;        /* the nearest; before any trial of an injection what is tried first, with `off` infinite */
+  point best; /* the trial that is nearest to what is wanted; before the first: its amount, with `off` infinite */
   point all[POINTS];
   int count;
 } search;
@@ -124,15 +124,16 @@ static pd_status measure_usual(search *self) {
 static pd_status try_amount(search *self, double at, bool exact, point *out) {
   pd_status status = measure(self, at, exact, out);
   if (status != PD_OK) return status;
-  /* Too much work beside a control step makes it longer, and the share of it smaller again. Other programs make it
-   * longer, too: then the step at no injection is as long. */
-  if (is_longer(self)) {
+  /* A control step may be longer because too much work is beside it: then the amount is too large. Other programs make
+   * it longer, too: then a step without any injection is as long, so that one is measured again. */
+  if (is_longer(self) && !self->last) {
     const double without_ns = self->without_ns;
-    if (!self->last) status = measure_usual(self);
+    status = measure_usual(self);
     if (status != PD_OK) return status;
     self->without_ns = without_ns;
     if (is_longer(self)) out->off = 2 * HIGH;
   }
+  if (self->usual_ns > 0) self->usual_ns = fmin(self->usual_ns, self->without_ns); /* faster again */
   if (self->count < POINTS) self->all[self->count++] = *out;
   if (fabs(out->off) < fabs(self->best.off)) self->best = *out;
   return PD_OK;
