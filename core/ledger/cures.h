@@ -38,8 +38,8 @@ enum { CURES_MOST = 4 };
 
 /* What takes `cause` (VERDICT_...) out of the run: the scenario's own cure first, then settings of the core's, those
  * whose gain the replay predicts before the others. For VERDICT_none, what may make a busy device faster without
- * changing what is computed. Against blocking calls in float16 the scenario's cure has train.scaler_sync=false added to
- * it, or is the only setting. Returns their number; texts are the arena's, or static. */
+ * changing what is computed. Against blocking calls in float16, train.scaler_sync=false is added to the scenario's
+ * cure, or is the only cure. Returns their number; texts are the arena's, or static. */
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]);
 
 #endif

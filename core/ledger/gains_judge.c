@@ -170,7 +170,7 @@ void gains_judge_set_cures(const gains_judge *self, const double *means) {
   const double start_ns = graph_start_ns(self), keep = out->keep;
   /* Else there are no graphs, or nothing blocks. */
   const bool may_unblock = !is_of_threads(self) && self->replays->owners & REPLAY_SYNC;
-  const uint32_t count = may_unblock ? ALL : UNSYNCED; /* which is the last one */
+  const uint32_t count = may_unblock ? ALL : UNSYNCED; /* UNSYNCED is the last one */
   replay_variant of[ALL] = {
       [ALONE] = {.graph = REPLAY_LAUNCHES, .same_kernels = true, .keep = keep},
       [BEHIND] = rest_of(self, keep),

@@ -133,7 +133,6 @@ static pd_status try_amount(search *self, double at, bool exact, point *out) {
     self->without_ns = without_ns;
     if (is_longer(self)) out->off = 2 * HIGH;
   }
-  if (self->usual_ns > 0) self->usual_ns = fmin(self->usual_ns, self->without_ns); /* faster again */
   if (self->count < POINTS) self->all[self->count++] = *out;
   if (fabs(out->off) < fabs(self->best.off)) self->best = *out;
   return PD_OK;
