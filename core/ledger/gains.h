@@ -129,7 +129,7 @@ typedef struct gains {
   double busy;           /* of the steps' time */
   double uncopied;       /* what the step saves beside the gain of waiting for input if no batch is copied either */
   double unsynced;       /* what the step saves as a graph, beside what launching saves, if nothing blocks either */
-  double loader_ns;      /* the loader's workers need so long for a batch; 0: the loop waits for none, or not known */
+  double loader_ns;      /* the loader's workers need so long for a batch; 0: there are none, or not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;

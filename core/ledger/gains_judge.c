@@ -62,7 +62,7 @@ static double replayed_mean(const gains_judge *self, const replay_variant *varia
 }
 
 /* A replay keeps each wait for a batch as long as it was. But where steps get shorter and the workers do not keep up,
- * the loop waits for longer. */
+ * the loop waits for longer, or begins to wait. */
 static double loader_least(const gains_judge *self, const replay_variant *variant) {
   return variant->without & REPLAY_INPUT ? 0 : self->loader_ns;
 }
@@ -73,10 +73,6 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant) 
 
 void gains_judge_set_loader(gains_judge *self) {
   const timeline *of = &self->timeline;
-  const replay_variant now = {.keep = self->out->keep}, loaded = {.without = REPLAY_INPUT, .keep = self->out->keep};
-  const double with_ns = replayed_mean(self, &now), waits_ns = with_ns - replayed_mean(self, &loaded);
-  self->loader_ns = 0;
-  if (waits_ns < GAINS_MINOR * with_ns) return;
   const loader_use use = loader_use_of(of->facts, of->bounds[0], of->bounds[of->step_count]);
   self->out->loader_ns = loader_use_pace_ns(&use);
   self->loader_ns = fmin(self->out->loader_ns, self->out->recorded_ns);

@@ -201,6 +201,16 @@ static const char *where(const table_work *work) {
                       all, time, facts_text(work->facts, of->operation), module, line);
 }
 
+/* A loader that keeps up may be the next to hold the steps up: it shows once they become shorter. */
+static const char *loader_as_slow(const table_work *work) {
+  const gains *of = work->gains;
+  const double least = work->is_cuda ? GAINS_LEAST_CUDA : GAINS_LEAST_OTHER;
+  if (of->loader_ns < (1 - least) * of->step_ns) return "";
+  return arena_format(work->arena,
+                      "; the loader's workers need %s for a batch, and a step cannot become shorter than that",
+                      table_time_text(work->arena, of->loader_ns));
+}
+
 const char *verdict_evidence(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const gains_cause *one = &of->causes[cause];
@@ -209,12 +219,13 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
       arena_format(work->arena, "%s%s%s%s%s%s%s%s", idle_words(work), children, pace(work), recording_adds(work),
                    closeness(work, cause), nearness(work), besides(work), instead(work, cause));
   if (cause == VERDICT_none)
-    return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s",
+    return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s%s",
                         table_time_text(work->arena, of->step_ns),
-                        table_time_text(work->arena, of->busy * of->recorded_ns), rest);
+                        table_time_text(work->arena, of->busy * of->recorded_ns), loader_as_slow(work), rest);
   if (cause == VERDICT_profiler)
-    return arena_format(work->arena, "a step takes %s, without the recorder %s",
-                        table_time_text(work->arena, of->recorded_ns), table_time_text(work->arena, of->step_ns));
+    return arena_format(work->arena, "a step takes %s, without the recorder %s%s",
+                        table_time_text(work->arena, of->recorded_ns), table_time_text(work->arena, of->step_ns),
+                        loader_as_slow(work));
   const char *figures = arena_format(
       work->arena, "a step takes %s, without it %s (%s to %s); the device is busy for %s of it",
       table_time_text(work->arena, of->step_ns), table_time_text(work->arena, of->step_ns * (1 - one->gain)),

@@ -2,19 +2,19 @@
 #include "gains_rig.h"
 #include "facts/loader_use.h"
 
-/* Steps of 200 us: the loop waits for a batch for 100 us, then launches ten kernels in as much time, half of which the
- * recorder took. Two workers make a batch in `batch_ns` each, one after the other. */
-static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
+/* Steps of 200 us, 50 of which the recorder added: the loop waits for a batch, then launches ten kernels. Two workers
+ * make a batch in `batch_ns` each, one after the other. */
+static void waiting_steps(int64_t wait_ns, int64_t batch_ns, uint64_t batches, gains *out) {
   enum { WORKERS = 2 };
   gains_rig rig;
   begin(&rig);
   rig.twin = (pd_twin){.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = add_step(&rig, s), train = start + 100000;
+    const int64_t start = add_step(&rig, s), train = start + wait_ns, launch_ns = (STEP_NS - wait_ns) / 10;
     fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", rig.thread, start, train);
     for (int64_t i = 0; i < 10; i++) {
-      const int64_t end = train + (i + 1) * 10000;
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, end - 10000, end, ++rig.correlation);
+      const int64_t end = train + (i + 1) * launch_ns;
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, end - launch_ns, end, ++rig.correlation);
       fake_kernel(rig.fake, "k", rig.main, end, end + 2000, rig.correlation);
     }
   }
@@ -27,6 +27,11 @@ static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
     }
   }
   judge(&rig, PD_FACT_INPUT, out);
+}
+
+/* The loop waits for half of each step. */
+static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
+  waiting_steps(100000, batch_ns, batches, out);
 }
 
 /* The window ends within the batches that either worker began last: those tell how many workers there are, and not how
@@ -48,6 +53,16 @@ PD_TEST(gains, a_step_takes_no_less_than_the_loader_needs_for_a_batch) {
   cr_assert_eq(out.cause, VERDICT_input_bound);
   cr_assert(out.causes[VERDICT_input_bound].low <= out.causes[VERDICT_input_bound].gain);
   cr_assert_float_eq(out.without[0].step_ns, 50000, 3000);
+}
+
+/* The recorder makes the loop so slow that the workers keep up. Without it a step takes as long as a batch. */
+PD_TEST(gains, a_loop_that_waits_for_nothing_while_recorded_may_wait_without_the_recorder) {
+  gains out;
+  waiting_steps(1000, 380000, 3, &out);
+  cr_assert_float_eq(out.step_ns, 190000, 1e-6);
+  cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 0, 1e-9);
+  cr_assert_float_eq(out.causes[VERDICT_input_bound].gain, 1 - 150000 / 190000.0, 0.02);
+  cr_assert_eq(out.cause, VERDICT_input_bound);
 }
 
 PD_TEST(gains, recorded_steps_took_no_less_than_their_batches) {

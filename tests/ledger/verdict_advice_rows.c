@@ -22,8 +22,42 @@ PD_TEST(verdict, the_loader_sets_the_pace_whatever_else_is_removed) {
   }
   rig_finish(&rig);
   const char *note = rig_table(&rig, "gains")->note;
-  cr_assert(strstr(note, "The loader's workers make a batch in 100.0 us: while the loop waits"), "%s", note);
+  cr_assert(strstr(note, "The loader's workers need 100.0 us for a batch: a step takes no less"), "%s", note);
   rig_end(&rig);
+}
+
+/* The host launches all through steps of 100 us, and waits for no batch. Two workers make them: the evidence speaks of
+ * them only where they need about as long as the loop. */
+PD_TEST(verdict, a_loader_as_slow_as_the_loop_is_told_of) {
+  for (int as_slow = 0; as_slow < 2; as_slow++) {
+    const int64_t batch_ns = as_slow ? 196000 : 100000;
+    analysis_rig rig;
+    rig_begin(&rig);
+    const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+    for (uint64_t s = 0; s < 6; s++) {
+      const int64_t at = (int64_t)s * 100000;
+      fake_step(rig.fake, s, at, at + 100000);
+      fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", 0, at, at + 500);
+      for (uint32_t k = 0; k < 10; k++) {
+        const int64_t call = at + 1000 + k * 9900, id = (int64_t)s * 10 + k + 1;
+        fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, call, call + 9900, (uint64_t)id);
+        fake_kernel(rig.fake, "k", stream, call + 9900, call + 11900, (uint64_t)id);
+      }
+    }
+    for (uint32_t w = 0; w < 2; w++) {
+      const uint32_t worker = fake_thread(rig.fake, 4243 + w, w ? "pdhost loader 1" : "pdhost loader 0");
+      for (int64_t b = 0; b < 3; b++)
+        fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, b * batch_ns, (b + 1) * batch_ns);
+    }
+    rig_finish(&rig);
+    const pd_table *table;
+    const pd_table_row *row = verdict_row(&rig, &table);
+    const char *evidence = rig_text(table, row, "verdict_evidence");
+    cr_assert_str_eq(rig_text(table, row, "verdict_cause"), as_slow ? "none" : "launch_bound");
+    cr_assert_eq(strstr(evidence, "the loader's workers need 98.0 us for a batch, and a step") != NULL, as_slow, "%s",
+                 evidence);
+    rig_end(&rig);
+  }
 }
 
 /* A worker makes a batch of `batch_us`, of which it reads `read_us`, for each of five steps of 60 us of work. */
