@@ -3,6 +3,8 @@
 #include "pd_test.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
 enum { LONG = 4000000 /* elements of randn: a good part of a second */ };
 
@@ -58,6 +60,39 @@ STREAM_TEST(launches_return_at_once_and_streams_wait_for_events) {
   ops->event_destroy(rig.device, end);
   ops->destroy(rig.device, other);
   OPERANDS_FREE(&rig, &x, &y);
+  close_rig();
+}
+
+/* A caller sleeps until what it waits for is done: waking it makes the jobs before that longer. */
+STREAM_TEST(a_job_wakes_nobody_who_waits_for_a_later_one) {
+  enum { JOBS = 200, MOST = 40 };
+  struct rusage before, after;
+  for (int i = 0; i < JOBS; i++) rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, 100000), "spin");
+  cr_assert_eq(getrusage(RUSAGE_THREAD, &before), 0);
+  rig_ok(&rig, rig.ops->stream->synchronize(rig.device, rig.stream), "synchronize");
+  cr_assert_eq(getrusage(RUSAGE_THREAD, &after), 0);
+  cr_assert_leq(after.ru_nvcsw - before.ru_nvcsw, MOST);
+  close_rig();
+}
+
+static void *wait_for_all(void *stream) {
+  rig_ok(&rig, rig.ops->stream->synchronize(rig.device, stream), "synchronize");
+  return NULL;
+}
+
+/* Two callers wait for different jobs of one stream, of which the later one began to wait first. */
+STREAM_TEST(every_caller_is_woken_by_the_job_that_it_waits_for) {
+  operand y = OUTPUT(&rig, OPERAND_F32, 1);
+  for (int i = 0; i < 200; i++) {
+    pthread_t late;
+    for (int k = 0; k < 8; k++) rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, 20000), "spin");
+    cr_assert_eq(pthread_create(&late, NULL, wait_for_all, rig.stream), 0);
+    rig_ok(&rig, rig.ops->tensor->fill(rig.device, rig.stream, &y.t, i), "fill");
+    rig_download(&rig, &y.t, y.v);
+    cr_assert_float_eq(y.v[0], i, 0);
+    cr_assert_eq(pthread_join(late, NULL), 0);
+  }
+  OPERANDS_FREE(&rig, &y);
   close_rig();
 }
 

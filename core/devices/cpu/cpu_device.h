@@ -72,6 +72,7 @@ struct pd_stream {
   pthread_cond_t work, room, idle;
   job *ring;
   uint64_t depth, head, tail; /* head: next to run; tail: next free; both only grow */
+  uint64_t wake_at;           /* the nearest head that a caller waits for in `idle`; UINT64_MAX: none waits */
   bool busy, closing;
   pd_status failed;
   char message[256];

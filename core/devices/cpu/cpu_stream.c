@@ -81,6 +81,21 @@ static void run_job(pd_stream *stream, job *next) {
                     next->text ? next->text : "a job", text);
 }
 
+/* Until the jobs before `until` have run. The lock is held. */
+static void wait_until(pd_stream *stream, uint64_t until) {
+  while (stream->head < until) {
+    if (until < stream->wake_at) stream->wake_at = until;
+    pthread_cond_wait(&stream->idle, &stream->lock);
+  }
+}
+
+/* Waking a caller after every job would make each job longer. Those who wait for a later one say so again. The lock is
+ * held. */
+static void wake_waiting(pd_stream *stream) {
+  stream->wake_at = UINT64_MAX;
+  pthread_cond_broadcast(&stream->idle);
+}
+
 static void *run_jobs(void *argument) {
   pd_stream *stream = argument;
   pd_device *device = stream->device;
@@ -105,7 +120,7 @@ static void *run_jobs(void *argument) {
     stream->busy = false;
     stream->head++;
     pthread_cond_broadcast(&stream->room);
-    pthread_cond_broadcast(&stream->idle);
+    if (stream->head >= stream->wake_at) wake_waiting(stream);
   }
   pthread_mutex_unlock(&stream->lock);
   cpu_plans_release(stream);
@@ -141,7 +156,7 @@ pd_status cpu_stream_launch(pd_stream *stream, const launch *how, job_run run, c
   const uint64_t mine = stream->tail++;
   pthread_cond_signal(&stream->work);
   if (how->wait) {
-    while (stream->head <= mine) pthread_cond_wait(&stream->idle, &stream->lock);
+    wait_until(stream, mine + 1);
     status = sticky(stream);
   }
   pthread_mutex_unlock(&stream->lock);
@@ -162,6 +177,7 @@ pd_status cpu_stream_create(pd_device *device, pd_stream **out) {
   if (!stream || !stream->ring) goto no_memory;
   stream->device = device;
   stream->depth = (uint64_t)device->options.queue_depth;
+  stream->wake_at = UINT64_MAX;
   pthread_mutex_init(&stream->lock, NULL);
   pthread_cond_init(&stream->work, NULL);
   pthread_cond_init(&stream->room, NULL);
@@ -212,8 +228,7 @@ void cpu_stream_destroy(pd_device *device, pd_stream *stream) {
 
 static pd_status wait_idle(pd_stream *stream) {
   pthread_mutex_lock(&stream->lock);
-  const uint64_t until = stream->tail;
-  while (stream->head < until) pthread_cond_wait(&stream->idle, &stream->lock);
+  wait_until(stream, stream->tail);
   const pd_status status = sticky(stream);
   pthread_mutex_unlock(&stream->lock);
   return status;
