@@ -15,7 +15,8 @@
  *   Where single steps drawn do not agree on them, they are named, but not for sure: they may be one stall. Where what
  *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
  * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
- *   that. On a GPU, launching is ranked by what a graph saves (gains_judge_worth): a cure that can be tried.
+ *   that. On a GPU, launching is named and ranked by what a graph saves (gains_judge_worth): a cure that can be tried.
+ *   What fewer and larger kernels would save beside it is a model's word alone.
  *   Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
@@ -52,14 +53,9 @@
  * an H200 13.5, 15.6 and 21.6 MB took 11.6, 8.3 and 12.8 us; by this they take 11.4, 12.8 and 17. */
 #define GAINS_GRAPH_INPUT_NS 2000
 #define GAINS_GRAPH_INPUT_PART 0.6
-/* What a graph saves is that of a cure that can be tried. What fewer and larger kernels would save is a model's word
- * alone: where a graph saves less than what is worth a name, it has to be this many times that. In short steps that
- * wait for the device the word of a graph decides: such kernels made 22 to 28 % of steps of 143 us, of which a graph
- * saved 3 %. */
-#define GAINS_UNTRIED_TIMES 2
 /* A prediction of what a graph saves may be off by so much, however short the step: 18 savings of steps of 120 to 440
  * us on H200s were missed by up to 10 us, by 4.8 at the median. What is saved, less these 10 us, has to be
- * above half of the least gain that is named. A step is short if 10 us alone are more than that half: 400 us at 5 %. */
+ * above half of the least gain that is named. */
 #define GAINS_GRAPH_DOUBT_NS 10000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */

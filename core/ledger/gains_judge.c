@@ -194,9 +194,7 @@ double gains_judge_least_of(const gains_judge *self, uint32_t cause) {
   const double least = gains_judge_least(self);
   if (cause != VERDICT_launch_bound || is_of_threads(self)) return least;
   const double doubt = GAINS_GRAPH_DOUBT_NS / self->out->step_ns;
-  if (self->out->causes[cause].captured >= fmax(least, least / 2 + doubt)) return least;
-  const bool is_short = graph_launch_ns(self) > 0 && doubt > least / 2;
-  return is_short ? INFINITY : GAINS_UNTRIED_TIMES * least;
+  return self->out->causes[cause].captured >= fmax(least, least / 2 + doubt) ? least : INFINITY;
 }
 
 double gains_judge_worth(const gains_judge *self, uint32_t cause, double gain) {

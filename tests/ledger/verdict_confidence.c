@@ -1,21 +1,22 @@
 /* The verdict: what makes it possible alone, or withholds it, where steps differ or other programs ran. */
 #include "verdict_rig.h"
 
-/* Six steps of 100 us, a tenth of each a pageable copy that the host waits for; in one of them the host first does
- * something else for `late_us`. */
-static void steps_with_one_late(analysis_rig *rig, int64_t late_us) {
+/* Six steps, a tenth of each a pageable copy that the host waits for; in one of them the host first does something else
+ * for `late_us`. */
+static void steps_with_one_late(analysis_rig *rig, int64_t step_us, int64_t late_us) {
+  const int64_t copied = 100 * step_us;
   rig_begin(rig);
   const uint32_t stream = fake_stream(rig->fake, 0, 1, 7);
   int64_t at = 0;
   for (uint64_t s = 0; s < 6; s++) {
-    const int64_t work = at + (s == 3 ? late_us * 1000 : 0), end = work + 100000;
+    const int64_t work = at + (s == 3 ? late_us * 1000 : 0), end = work + step_us * 1000;
     fake_step(rig->fake, s, at, end);
     fake_range(rig->fake, PD_RANGE_USER, "train_step", 0, at, end);
-    fake_call(rig->fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, work, work + 10000, 2 * s + 1);
-    fake_copy(rig->fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 4096, stream, work + 1000, work + 10000, 2 * s + 1);
-    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, work + 10000, work + 11000, 2 * s + 2);
-    fake_kernel(rig->fake, "k", stream, work + 11000, end, 2 * s + 2);
-    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, work + 11000, end, 1000 + s);
+    fake_call(rig->fake, PD_API_MEMCPY, "cudaMemcpyAsync", 0, work, work + copied, 2 * s + 1);
+    fake_copy(rig->fake, PD_MEMORY_PAGEABLE, PD_MEMORY_DEVICE, 4096, stream, work + 1000, work + copied, 2 * s + 1);
+    fake_call(rig->fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, work + copied, work + copied + 1000, 2 * s + 2);
+    fake_kernel(rig->fake, "k", stream, work + copied + 1000, end, 2 * s + 2);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, work + copied + 1000, end, 1000 + s);
     at = end;
   }
   rig_finish(rig);
@@ -25,7 +26,7 @@ static void steps_with_one_late(analysis_rig *rig, int64_t late_us) {
 /* One late step is the largest gain of most resamples and can itself not be named: then nothing is. */
 PD_TEST(verdict, a_cause_that_few_resamples_have_is_withheld) {
   analysis_rig rig;
-  steps_with_one_late(&rig, 300);
+  steps_with_one_late(&rig, 100, 300);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   const char *text = rig_text(table, row, "verdict");
@@ -37,7 +38,7 @@ PD_TEST(verdict, a_cause_that_few_resamples_have_is_withheld) {
 
 PD_TEST(verdict, what_some_resamples_have_is_said_apart) {
   analysis_rig rig;
-  steps_with_one_late(&rig, 34);
+  steps_with_one_late(&rig, 400, 136);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "pageable_copy");
