@@ -43,10 +43,14 @@ static bool is_dropped(const run_state *self, const replay_item *item) {
   return self->variant->one_pass && (item->flags & REPLAY_LATER_PASS);
 }
 
+static bool is_captured(const replay_variant *variant, const replay_item *item) {
+  return variant->graph && !(variant->same_kernels && (item->flags & REPLAY_OUTSIDE));
+}
+
 static int64_t host_time(const run_state *self, const replay_item *item) {
   const replay_variant *variant = self->variant;
-  if (is_dropped(self, item) || (item->owner & (variant->without | variant->graph))) return 0;
-  return own_time(variant, item);
+  const replay_owners gone = variant->without | (is_captured(variant, item) ? variant->graph : 0);
+  return is_dropped(self, item) || (item->owner & gone) ? 0 : own_time(variant, item);
 }
 
 /* A record that began during a long call begins earlier where the call is shorter. */
@@ -60,11 +64,11 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
   return latency < most ? latency : most;
 }
 
-static int64_t gap_of(const replay_variant *variant, const replay_record *record) {
+static int64_t gap_of(const replay_variant *variant, const replay_record *record, bool is_in_graph) {
   const int64_t added = record->recording_ns;
   const int64_t own = record->gap_ns - added + (variant->keep < 1 ? (int64_t)((double)added * variant->keep) : added);
   const int64_t captured = record->gap_ns - record->fixed_gap_ns;
-  return variant->graph && captured < own ? captured : own;
+  return is_in_graph && captured < own ? captured : own;
 }
 
 static int64_t length_of(const run_state *self, uint32_t record) {
@@ -82,8 +86,8 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
     return;
   }
   int64_t *available = &program->available[record->stream];
-  const bool captured = self->variant->graph != 0;
-  int64_t gap = gap_of(self->variant, record);
+  const bool captured = is_captured(self->variant, item);
+  int64_t gap = gap_of(self->variant, record, captured);
   if (self->variant->eager && (record->flags & REPLAY_DELAYED) && gap > program->gap_ns) gap = program->gap_ns;
   int64_t start = later(now + latency_of(self, item, record), *available + gap);
   for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++) {

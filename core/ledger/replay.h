@@ -39,7 +39,8 @@ enum {
   REPLAY_SCALED = 2,     /* shorter without the recorder */
   REPLAY_LATER_PASS = 4, /* of the second or a later pass through the model; of a record too */
   REPLAY_QUIET = 8,      /* no call */
-  REPLAY_DRAINS = 64     /* REPLAY_BLOCKS: for all records launched before, not for one alone */
+  REPLAY_DRAINS = 64,    /* REPLAY_BLOCKS: for all records launched before, not for one alone */
+  REPLAY_OUTSIDE = 128   /* launching that stays beside a captured graph */
 };
 /* Flags of a record. */
 enum {
@@ -117,13 +118,13 @@ typedef struct replay {
 typedef struct replay_variant {
   replay_owners without; /* their time and records are gone */
   replay_owners graph;   /* launched at no cost: their time is gone, and of their records fixed_ns and fixed_gap_ns */
-  bool same_kernels;     /* with `graph`: as one captured graph, whose kernels keep their fixed_ns */
-  bool one_pass;         /* all passes through the model are one */
-  bool longest;          /* with `one_pass`: its records take their longest_ns */
-  bool apart;            /* the device's work on one stream waits for no kernel of another */
-  bool eager;            /* delays that nothing known explains are gone */
-  double keep;           /* 0..1: how much of REPLAY_SCALED, of recording_ns and of the own and tail time of waits is
-                            the program's own; those of REPLAY_MEASUREMENT are whole */
+  bool same_kernels; /* with `graph`: as one captured graph, whose kernels keep their fixed_ns; not REPLAY_OUTSIDE */
+  bool one_pass;     /* all passes through the model are one */
+  bool longest;      /* with `one_pass`: its records take their longest_ns */
+  bool apart;        /* the device's work on one stream waits for no kernel of another */
+  bool eager;        /* delays that nothing known explains are gone */
+  double keep;       /* 0..1: how much of REPLAY_SCALED, of recording_ns and of the own and tail time of waits is
+                        the program's own; those of REPLAY_MEASUREMENT are whole */
 } replay_variant;
 
 /* Makes the scratch of a program whose other members are set. false on no memory. */

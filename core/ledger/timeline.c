@@ -354,8 +354,8 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
   *out = (timeline){.facts = facts, .passes = 1};
   see_facts(out);
   const bool ok = judge_device(out) && count_lost(out) && judge_threads(out) && set_bounds(out) && take_calls(out) &&
-                  timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_find_passes(out) &&
-                  timeline_find_chains(out) && timeline_count_idle(out);
+                  timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_mark_outside(out) &&
+                  timeline_find_passes(out) && timeline_find_chains(out) && timeline_count_idle(out);
   if (ok) timeline_count_beside(out);
   return ok && fill(out);
 }

@@ -223,3 +223,34 @@ bool timeline_own(timeline *self) {
   free(beside);
   return ok && find_churn(self) && find_accounted(self);
 }
+
+/* By step: from the first to the last of the parts that the training kit computes, which the captured graph of its step
+ * holds. */
+static interval *computed(const timeline *self) {
+  const trace_facts *facts = self->facts;
+  interval *out = calloc((size_t)self->step_count + 1, sizeof *out);
+  uint32_t step = 0;
+  for (uint64_t i = 0; out && i < facts->range_count; i++) {
+    const pd_range *range = facts_range(facts, i);
+    if (range->part < PD_PART_FORWARD) continue;
+    if (range->start_ns < self->bounds[step]) step = 0; /* ranges are sorted by thread */
+    while (step + 1 < self->step_count && self->bounds[step + 1] <= range->start_ns) step++;
+    if (!out[step].end || range->start_ns < out[step].start) out[step].start = range->start_ns;
+    if (range->end_ns > out[step].end) out[step].end = range->end_ns;
+  }
+  return out;
+}
+
+bool timeline_mark_outside(timeline *self) {
+  if (!self->step_count || !self->has_parts || !(self->facts->trace->facts & PD_FACT_TRAIN)) return true;
+  interval *of = computed(self);
+  for (uint64_t i = 0; of && i < self->item_count; i++) {
+    replay_item *item = &self->items[i];
+    const interval *inside = &of[item->step];
+    if (!inside->end || !(item->owner & REPLAY_LAUNCHES)) continue;
+    if (item->begin_ns + item->duration_ns <= inside->start || item->begin_ns >= inside->end)
+      item->flags |= REPLAY_OUTSIDE;
+  }
+  free(of);
+  return of != NULL;
+}

@@ -70,6 +70,33 @@ PD_TEST(gains, a_graph_has_a_batch_on_the_device_copied_to_where_it_reads) {
   cr_assert_float_eq(captured_ns(&out[0]) - captured_ns(&out[1]), copies, 1);
 }
 
+/* Ten launches of 6 us before what the training kit computes, and ten within it. The captured graph of the kit's step
+ * holds the latter alone, and the graph of another program all. */
+PD_TEST(gains, what_a_scenario_launches_beside_the_model_stays_beside_the_graph) {
+  gains out[2];
+  for (int ours = 0; ours < 2; ours++) {
+    gains_rig rig;
+    begin(&rig);
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = add_step(&rig, s);
+      fake_range(rig.fake, PD_RANGE_USER, "forward", rig.thread, at + 60000, at + 100000)->part = PD_PART_FORWARD;
+      fake_range(rig.fake, PD_RANGE_USER, "backward", rig.thread, at + 101000, at + 120000)->part = PD_PART_BACKWARD;
+      for (int64_t i = 0; i < 20; i++) {
+        const int64_t call = at + i * 6000;
+        fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, call, call + 6000, ++rig.correlation);
+        fake_kernel_fills(fake_kernel(rig.fake, "k", rig.main, call + 6000, call + 10000, rig.correlation), 2, 8);
+      }
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 120000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_RECORDER_COST | (ours ? PD_FACT_TRAIN : 0), &out[ours]);
+  }
+  cr_assert_float_eq(out[0].causes[VERDICT_launch_bound].gain, out[1].causes[VERDICT_launch_bound].gain, 1e-9);
+  /* In a graph a kernel of 4 us follows the one before it after 0.3 us. */
+  cr_assert_float_eq(captured_ns(&out[0]), 20 * 1700, 2500, "%g", captured_ns(&out[0]));
+  cr_assert_float_eq(captured_ns(&out[1]), 10 * 1700, 2500, "%g", captured_ns(&out[1]));
+}
+
 /* Two streams take turns while they are recorded, since each launch takes 15 us then: 168 us of a step of 200. The
  * program's own steps take 110, with kernels side by side, so that the device can do without the turns. */
 PD_TEST(gains, the_device_needs_no_more_than_the_programs_own_step) {

@@ -28,9 +28,16 @@ static int64_t whole_call(const operation *op) {
   return op->host_ns;
 }
 
+/* Whether a graph launches it, if it is launching. */
+static bool in_graph(const operation *op, const replay_variant *variant) {
+  while (op->joined) op++;
+  return variant->graph && !(op->outside && variant->same_kernels);
+}
+
 static int64_t host_time(const operation *op, const replay_variant *variant) {
   if (op->joined || (variant->one_pass && op->later_pass)) return 0;
-  if (op->owner & (variant->without | variant->graph)) return 0;
+  if (op->owner & variant->without) return 0;
+  if ((op->owner & variant->graph) && in_graph(op, variant)) return 0;
   return call_time(op, variant);
 }
 
@@ -49,7 +56,7 @@ static int64_t latency(const machine *self, const operation *op, const replay_va
 
 static int64_t gap(const machine *self, const operation *op, const replay_variant *variant) {
   int64_t own = op->own_gap_ns + (int64_t)((double)(op->gap_ns - op->own_gap_ns) * variant->keep);
-  if (variant->graph) own = least(own, op->gap_ns - op->fixed_gap_ns);
+  if (in_graph(op, variant)) own = least(own, op->gap_ns - op->fixed_gap_ns);
   return variant->eager && op->delayed ? least(own, self->usual_gap_ns) : own;
 }
 
@@ -230,7 +237,8 @@ void machine_make(machine *self) {
                       .awaited = REPLAY_NONE,
                       .owner = owners[machine_draw(7)],
                       .later_pass = machine_chance(20),
-                      .scaled = machine_chance(50)};
+                      .scaled = machine_chance(50),
+                      .outside = machine_chance(20)};
     if (machine_chance(20)) op->pauses = owners[2 + machine_draw(5)] | owners[2 + machine_draw(5)];
     if (i && self->ops[i - 1].stream != REPLAY_NONE && machine_chance(15)) join_before(self, i);
     if ((i && self->ops[i - 1].joined) || machine_chance(60))

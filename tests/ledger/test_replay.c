@@ -66,6 +66,7 @@ static void translate(const machine *from, replayed *to) {
     if (op->drains) item->flags |= REPLAY_DRAINS;
     if (op->later_pass) item->flags |= REPLAY_LATER_PASS;
     if (op->scaled) item->flags |= REPLAY_SCALED;
+    if (op->outside) item->flags |= REPLAY_OUTSIDE;
   }
   to->replay.items = to->items;
   to->replay.records = to->records;
