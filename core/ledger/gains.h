@@ -16,7 +16,7 @@
  *   recording adds is estimated from the trace, the interval reaches to the gains at half and at 1.5 times as much.
  * - A cause is named if its gain is the largest, at least GAINS_LEAST_*, and the resamples' interval excludes half of
  *   that. On a GPU, launching is named and ranked by what a graph saves (gains_judge_worth): a cure that can be tried.
- *   What fewer and larger kernels would save beside it is a model's word alone.
+ *   What fewer and larger kernels would save beside it is only predicted and cannot be tried.
  *   Where several hide the same time, the one in whose time the device is idle is named.
  */
 #ifndef CORE_LEDGER_GAINS_H
@@ -125,11 +125,12 @@ typedef struct gains {
   double busy;           /* of the steps' time */
   double uncopied;       /* what the step saves beside the gain of waiting for input if no batch is copied either */
   double unsynced;       /* what the step saves as a graph, beside what launching saves, if nothing blocks either */
-  double loader_ns;      /* the loader's workers need so long for a batch; 0: there are none, or not known */
+  double loader_ns;      /* the loader needs so long for a batch, at most recorded_ns; 0: not known */
   double miss_median, miss_worst; /* of the replay with nothing removed, against the steps as recorded */
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;
   bool input_unmarked; /* waits for input are silences before a copy, since the trace marks none */
+  bool input_by_pace;  /* the recorded loop waits for no batch, and would without the recorder, by loader_ns */
   bool input_in_few;   /* so few steps have waits that single steps drawn do not agree on them */
   bool passes_unsure;  /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;

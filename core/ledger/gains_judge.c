@@ -61,8 +61,8 @@ static double replayed_mean(const gains_judge *self, const replay_variant *varia
   return fmax(gains_replays_mean(self->replays, variant), device_least(self, variant));
 }
 
-/* A replay keeps each wait for a batch as long as it was. But where steps get shorter and the workers do not keep up,
- * the loop waits for longer, or begins to wait. */
+/* A replay keeps each wait for a batch as long as it was. But where steps become shorter than the workers need for a
+ * batch, the loop waits for longer, or begins to wait. */
 static double loader_least(const gains_judge *self, const replay_variant *variant) {
   return variant->without & REPLAY_INPUT ? 0 : self->loader_ns;
 }
@@ -71,18 +71,34 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant) 
   return fmax(replayed_mean(self, variant), loader_least(self, variant));
 }
 
-void gains_judge_set_loader(gains_judge *self) {
-  const timeline *of = &self->timeline;
-  const loader_use use = loader_use_of(of->facts, of->bounds[0], of->bounds[of->step_count]);
-  self->out->loader_ns = loader_use_pace_ns(&use);
-  self->loader_ns = fmin(self->out->loader_ns, self->out->recorded_ns);
+/* Whether the recorded loop waited for batches by so much that it counts. */
+static bool waits_for_batches(const gains_judge *self, double now_ns) {
+  const replay_variant loaded = {.without = REPLAY_INPUT, .keep = self->out->keep};
+  return now_ns - replayed_mean(self, &loaded) >= GAINS_MINOR * now_ns;
 }
 
-/* The steps of a run that was replayed. Where the device or the loader takes longer: all steps alike. */
-static double bound_steps(const gains_judge *self, const replay_variant *variant, double replayed, double *steps) {
-  const double mean = fmax(fmax(replayed, device_least(self, variant)), loader_least(self, variant));
-  const double longer = replayed > 0 ? mean / replayed : 1;
-  for (uint32_t s = 0; s < self->count; s++) steps[s] *= longer;
+void gains_judge_set_loader(gains_judge *self) {
+  const timeline *of = &self->timeline;
+  const pd_trace *trace = of->facts->trace;
+  const loader_use use = loader_use_of(of->facts, of->bounds[0], of->bounds[of->step_count]);
+  const replay_variant now = {.keep = self->out->keep};
+  double least = fmin(loader_use_pace_ns(&use), self->out->recorded_ns);
+  /* Steps that were timed together have their waits. A slower loader was slowed by the recorder. */
+  if (!trace->sync_timing && !trace->twin.rounds && trace->unprofiled_step_ns > 0)
+    least = fmin(least, (double)trace->unprofiled_step_ns);
+  self->out->loader_ns = self->loader_ns = least;
+  const double now_ns = least > 0 ? replayed_mean(self, &now) : 0;
+  self->out->input_by_pace = now_ns < least && !waits_for_batches(self, now_ns);
+}
+
+/* The steps of a run that was replayed, each longer by `start_ns`. Where the device or the loader takes longer: all
+ * steps alike. */
+static double bound_steps(const gains_judge *self, const replay_variant *variant, double replayed, double start_ns,
+                          double *steps) {
+  const double device = fmax(replayed, device_least(self, variant)), started = device + start_ns;
+  const double mean = fmax(started, loader_least(self, variant));
+  const double longer = replayed > 0 ? device / replayed : 1, later = started > 0 ? mean / started : 1;
+  for (uint32_t s = 0; s < self->count; s++) steps[s] = (steps[s] * longer + start_ns) * later;
   return mean;
 }
 
@@ -110,10 +126,14 @@ static double graph_input_ns(const gains_judge *self) {
 
 static double graph_start_ns(const gains_judge *self) { return graph_launch_ns(self) + graph_input_ns(self); }
 
-static void add_graph_start(const gains_judge *self, uint32_t run, double *means) {
-  if (!self->applies[VERDICT_launch_bound]) return;
-  means[run] += graph_start_ns(self);
-  for (uint32_t s = 0; s < self->count; s++) steps_of(self, run)[s] += graph_start_ns(self);
+/* What a run whose launching is gone takes to start its graph. */
+static double start_of(const gains_judge *self, uint32_t run) {
+  const bool is_graph = run == VERDICT_launch_bound || run == GAINS_RUN_GRAPH;
+  return is_graph && self->applies[VERDICT_launch_bound] ? graph_start_ns(self) : 0;
+}
+
+static double graph_mean(const gains_judge *self, const replay_variant *variant) {
+  return fmax(replayed_mean(self, variant) + graph_start_ns(self), loader_least(self, variant));
 }
 
 static replay_variant variant_of(const gains_judge *self, uint32_t run, double keep) {
@@ -140,10 +160,8 @@ void gains_judge_run(const gains_judge *self, double keep, double *means) {
     const gains_job *made = &jobs[job_of[r]];
     const replay_variant variant = variant_of(self, r, keep);
     if (made->steps != steps_of(self, r)) memcpy(steps_of(self, r), made->steps, self->count * sizeof *made->steps);
-    means[r] = bound_steps(self, &variant, made->mean, steps_of(self, r));
+    means[r] = bound_steps(self, &variant, made->mean, start_of(self, r), steps_of(self, r));
   }
-  add_graph_start(self, VERDICT_launch_bound, means);
-  add_graph_start(self, GAINS_RUN_GRAPH, means);
 }
 
 double gains_judge_gain(const double *means, uint32_t cause) {
@@ -163,7 +181,7 @@ void gains_judge_set_cures(const gains_judge *self, const double *means) {
   enum { ALONE, BEHIND, RESIDENT, UNSYNCED, ALL };
   gains *out = self->out;
   gains_cause *launching = &out->causes[VERDICT_launch_bound];
-  const double start_ns = graph_start_ns(self), keep = out->keep;
+  const double keep = out->keep;
   /* Else there are no graphs, or nothing blocks. */
   const bool may_unblock = !is_of_threads(self) && self->replays->owners & REPLAY_SYNC;
   const uint32_t count = may_unblock ? ALL : UNSYNCED; /* UNSYNCED is the last one */
@@ -176,13 +194,13 @@ void gains_judge_set_cures(const gains_judge *self, const double *means) {
   gains_judge_remove(self, VERDICT_launch_bound, &of[BEHIND]);
   gains_replays_know(self->replays, of, count);
 
-  const double alone = means[GAINS_RUN_NOW] - gains_judge_mean(self, &of[ALONE]),
-               behind = means[GAINS_RUN_REST] - gains_judge_mean(self, &of[BEHIND]);
-  launching->captured = fmin((fmin(alone, behind) - start_ns) / out->step_ns, launching->gain);
+  const double alone = means[GAINS_RUN_NOW] - graph_mean(self, &of[ALONE]),
+               behind = means[GAINS_RUN_REST] - graph_mean(self, &of[BEHIND]);
+  launching->captured = fmin(fmin(alone, behind) / out->step_ns, launching->gain);
   const double resident = 1 - gains_judge_mean(self, &of[RESIDENT]) / out->step_ns;
   out->uncopied = fmax(0, resident - out->causes[VERDICT_input_bound].gain);
   if (!may_unblock) return;
-  const double unblocked = 1 - (gains_judge_mean(self, &of[UNSYNCED]) + start_ns) / out->step_ns;
+  const double unblocked = 1 - graph_mean(self, &of[UNSYNCED]) / out->step_ns;
   out->unsynced = fmax(0, unblocked - fmax(0, launching->captured));
 }
 

@@ -36,8 +36,9 @@ double gains_judge_mean(const gains_judge *self, const replay_variant *variant);
 void gains_judge_run(const gains_judge *self, double keep, double *means);
 double gains_judge_gain(const double *means, uint32_t cause);
 
-/* No step takes less than the loader's workers need for a batch. Where recording slows the loop down, it may wait for
- * none, and would wait without the recorder. The recorded steps show that a batch needs no more than they took. */
+/* No step takes less than the loader's workers need for a batch. A loop that recording slows down may wait for no
+ * batch, though it would wait without the recorder. A window may use batches that were made before it, so that the
+ * bound is at most the recorded step. */
 void gains_judge_set_loader(gains_judge *self);
 
 /* Sets `captured`, `uncopied` and `unsynced` of `out` (gains.h). `means` are those of gains_judge_run for `out->keep`.

@@ -40,7 +40,7 @@ enum {
   REPLAY_LATER_PASS = 4, /* of the second or a later pass through the model; of a record too */
   REPLAY_QUIET = 8,      /* no call */
   REPLAY_DRAINS = 64,    /* REPLAY_BLOCKS: for all records launched before, not for one alone */
-  REPLAY_OUTSIDE = 128   /* launching that stays beside a captured graph */
+  REPLAY_OUTSIDE = 128   /* a captured graph does not hold it */
 };
 /* Flags of a record. */
 enum {
@@ -118,7 +118,7 @@ typedef struct replay {
 typedef struct replay_variant {
   replay_owners without; /* their time and records are gone */
   replay_owners graph;   /* launched at no cost: their time is gone, and of their records fixed_ns and fixed_gap_ns */
-  bool same_kernels; /* with `graph`: as one captured graph, whose kernels keep their fixed_ns; not REPLAY_OUTSIDE */
+  bool same_kernels; /* with `graph`: as one captured graph, whose kernels keep their fixed_ns; REPLAY_OUTSIDE stays */
   bool one_pass;     /* all passes through the model are one */
   bool longest;      /* with `one_pass`: its records take their longest_ns */
   bool apart;        /* the device's work on one stream waits for no kernel of another */

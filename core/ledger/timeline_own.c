@@ -1,4 +1,4 @@
-/* See timeline.h: whose each call is, by the first rule that fits. */
+/* See timeline.h: whose each call is, by the first rule that fits; and what no captured graph holds. */
 #include "timeline.h"
 
 #include "temporaries.h"
@@ -224,8 +224,8 @@ bool timeline_own(timeline *self) {
   return ok && find_churn(self) && find_accounted(self);
 }
 
-/* By step: from the first to the last of the parts that the training kit computes, which the captured graph of its step
- * holds. */
+/* Finds, for each step, the time from the first to the last part that the training kit computes. The captured graph of
+ * its step holds that. */
 static interval *computed(const timeline *self) {
   const trace_facts *facts = self->facts;
   interval *out = calloc((size_t)self->step_count + 1, sizeof *out);
@@ -247,7 +247,7 @@ bool timeline_mark_outside(timeline *self) {
   for (uint64_t i = 0; of && i < self->item_count; i++) {
     replay_item *item = &self->items[i];
     const interval *inside = &of[item->step];
-    if (!inside->end || !(item->owner & REPLAY_LAUNCHES)) continue;
+    if (!inside->end) continue;
     if (item->begin_ns + item->duration_ns <= inside->start || item->begin_ns >= inside->end)
       item->flags |= REPLAY_OUTSIDE;
   }

@@ -39,6 +39,10 @@ static void add_rows(table_build *table, const gains *of) {
 
 static void add_notes(table_build *table, const table_work *work) {
   const gains *of = work->gains;
+  if (of->is_judged && of->loader_ns >= of->step_ns)
+    table_note(table, arena_format(work->arena,
+                                   "The loader's workers need %.1f us for a batch, so that the step takes no less.",
+                                   1e-3 * of->loader_ns));
   if (!of->is_judged)
     table_note(table, "Nothing is corrected: there are no steps with launches and device records.");
   else if (of->twin_rounds)

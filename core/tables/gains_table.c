@@ -89,8 +89,8 @@ static void add_notes(table_build *table, const table_work *work) {
   if (of->loader_ns >= of->step_ns)
     table_note(table,
                arena_format(work->arena,
-                            "The loader's workers need %.1f us for a batch: a step takes no less, whatever else is "
-                            "removed.",
+                            "The loader's workers need %.1f us for a batch: with as many of them a step takes no less, "
+                            "whatever else is removed.",
                             1e-3 * of->loader_ns));
   if (of->keep < 1)
     table_note(table, arena_format(work->arena,

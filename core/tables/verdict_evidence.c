@@ -3,6 +3,7 @@
 
 #include "idle_words.h"
 
+#include <math.h>
 #include <pdhost/quantity.h>
 
 #include <string.h>
@@ -82,6 +83,11 @@ static const char *input_says(const table_work *work, uint32_t cause) {
   if (cause != VERDICT_input_bound) return "";
   if (work->gains->input_unmarked)
     return "; no wait for a loader is marked: the host calls nothing for a while and then copies to the device";
+  if (work->gains->input_by_pace)
+    return arena_format(work->arena,
+                        "; the loader's workers need %s for a batch: the loop was slow enough to wait for none while "
+                        "it was recorded",
+                        table_time_text(work->arena, work->gains->loader_ns));
   return work->gains->input_in_few ? "; few of the steps have the wait: record more of them" : "";
 }
 
@@ -201,13 +207,13 @@ static const char *where(const table_work *work) {
                       all, time, facts_text(work->facts, of->operation), module, line);
 }
 
-/* A loader that keeps up may be the next to hold the steps up: it shows once they become shorter. */
+/* A loader that is just fast enough becomes the limit when steps get shorter. */
 static const char *loader_as_slow(const table_work *work) {
   const gains *of = work->gains;
   const double least = work->is_cuda ? GAINS_LEAST_CUDA : GAINS_LEAST_OTHER;
   if (of->loader_ns < (1 - least) * of->step_ns) return "";
   return arena_format(work->arena,
-                      "; the loader's workers need %s for a batch, and a step cannot become shorter than that",
+                      "; the loader's workers need %s for a batch, and with as many of them a step takes no less",
                       table_time_text(work->arena, of->loader_ns));
 }
 
@@ -241,6 +247,15 @@ const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {
   return arena_format(memory, "%s (%.1f %%)", short_text(memory, cause), 100 * of->causes[cause].gain);
 }
 
+/* The gain of launching is followed by what a graph saves, by which it is named. */
+static const char *other_gain(const table_work *work, uint32_t cause) {
+  const gains_cause *of = &work->gains->causes[cause];
+  if (cause != VERDICT_launch_bound || !work->is_cuda || 100 * (of->gain - of->captured) < SAID_PERCENT)
+    return verdict_named_gain(work->arena, work->gains, cause);
+  return arena_format(work->arena, "%s (%.1f %%, as a CUDA graph %.1f %%)", short_text(work->arena, cause),
+                      100 * of->gain, 100 * fmax(0, of->captured));
+}
+
 const char *verdict_other_causes(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   bool said[VERDICT_COUNT] = {false};
@@ -253,7 +268,7 @@ const char *verdict_other_causes(const table_work *work, uint32_t cause) {
         best = c;
     if (best == VERDICT_none || 100 * of->causes[best].gain < (n ? SAID_PERCENT : NOTHING_PERCENT)) break;
     said[best] = true;
-    const char *one = verdict_named_gain(work->arena, of, best);
+    const char *one = other_gain(work, best);
     text = text ? arena_format(work->arena, "%s, %s", text, one) : one;
   }
   return text ? text : "nothing else";

@@ -4,7 +4,9 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { LONG = 4000000 /* elements of randn: a good part of a second */ };
 
@@ -64,7 +66,7 @@ STREAM_TEST(launches_return_at_once_and_streams_wait_for_events) {
 }
 
 /* A caller sleeps until what it waits for is done: waking it makes the jobs before that longer. */
-STREAM_TEST(a_job_wakes_nobody_who_waits_for_a_later_one) {
+STREAM_TEST(a_job_wakes_no_caller_of_a_later_one) {
   enum { JOBS = 200, MOST = 40 };
   struct rusage before, after;
   for (int i = 0; i < JOBS; i++) rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, 100000), "spin");
@@ -75,24 +77,40 @@ STREAM_TEST(a_job_wakes_nobody_who_waits_for_a_later_one) {
   close_rig();
 }
 
-static void *wait_for_all(void *stream) {
-  rig_ok(&rig, rig.ops->stream->synchronize(rig.device, stream), "synchronize");
+static atomic_bool is_last_done;
+
+/* Until what was launched before has ended; whether the last job of the test had. */
+static void *wait_for_all(void *was_done) {
+  rig_ok(&rig, rig.ops->stream->synchronize(rig.device, rig.stream), "synchronize");
+  *(bool *)was_done = atomic_load(&is_last_done);
   return NULL;
 }
 
-/* Two callers wait for different jobs of one stream, of which the later one began to wait first. */
+static void *wait_for_last(void *nothing) {
+  (void)nothing;
+  rig_ok(&rig, rig.ops->stream->synchronize(rig.device, rig.stream), "synchronize");
+  atomic_store(&is_last_done, true);
+  return NULL;
+}
+
+/* Three callers wait for one job each. The last job takes long: the other two callers are back before it ends. */
 STREAM_TEST(every_caller_is_woken_by_the_job_that_it_waits_for) {
-  operand y = OUTPUT(&rig, OPERAND_F32, 1);
-  for (int i = 0; i < 200; i++) {
-    pthread_t late;
-    for (int k = 0; k < 8; k++) rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, 20000), "spin");
-    cr_assert_eq(pthread_create(&late, NULL, wait_for_all, rig.stream), 0);
-    rig_ok(&rig, rig.ops->tensor->fill(rig.device, rig.stream, &y.t, i), "fill");
-    rig_download(&rig, &y.t, y.v);
-    cr_assert_float_eq(y.v[0], i, 0);
-    cr_assert_eq(pthread_join(late, NULL), 0);
-  }
-  OPERANDS_FREE(&rig, &y);
+  enum { SHORT_NS = 50000000, LONG_NS = 600000000, BEGINS_US = 10000 };
+  bool was_done[2] = {true, true};
+  pthread_t first, second, last;
+  rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, SHORT_NS), "spin");
+  cr_assert_eq(pthread_create(&first, NULL, wait_for_all, &was_done[0]), 0);
+  usleep(BEGINS_US);
+  rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, SHORT_NS), "spin");
+  cr_assert_eq(pthread_create(&second, NULL, wait_for_all, &was_done[1]), 0);
+  usleep(BEGINS_US);
+  rig_ok(&rig, rig.ops->tensor->spin(rig.device, rig.stream, LONG_NS), "spin");
+  cr_assert_eq(pthread_create(&last, NULL, wait_for_last, NULL), 0);
+  cr_assert_eq(pthread_join(first, NULL), 0);
+  cr_assert_eq(pthread_join(second, NULL), 0);
+  cr_assert_eq(pthread_join(last, NULL), 0);
+  cr_assert_not(was_done[0]);
+  cr_assert_not(was_done[1]);
   close_rig();
 }
 

@@ -53,7 +53,7 @@ PD_TEST(gains, what_is_in_a_graph_is_not_launched_for_less) {
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
 }
 
-/* Fewer and larger kernels would save more than twice of what is worth a name. */
+/* Fewer and larger kernels would save more than twice the least gain that is named. */
 PD_TEST(gains, launching_is_not_named_where_a_graph_saves_little) {
   gains out;
   queued_kernels(3000, 1000, 0, &out);

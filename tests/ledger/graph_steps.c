@@ -70,17 +70,18 @@ PD_TEST(gains, a_graph_has_a_batch_on_the_device_copied_to_where_it_reads) {
   cr_assert_float_eq(captured_ns(&out[0]) - captured_ns(&out[1]), copies, 1);
 }
 
-/* Ten launches of 6 us before what the training kit computes, and ten within it. The captured graph of the kit's step
- * holds the latter alone, and the graph of another program all. */
+/* Ten launches of 6 us before what the training kit computes with two threads, and ten within it. The captured graph of
+ * the kit's step holds the latter alone, and the graph of another program all. */
 PD_TEST(gains, what_a_scenario_launches_beside_the_model_stays_beside_the_graph) {
   gains out[2];
   for (int ours = 0; ours < 2; ours++) {
     gains_rig rig;
     begin(&rig);
+    const uint32_t other = fake_thread(rig.fake, 2, "backward");
     for (uint64_t s = 0; s < STEPS; s++) {
       const int64_t at = add_step(&rig, s);
       fake_range(rig.fake, PD_RANGE_USER, "forward", rig.thread, at + 60000, at + 100000)->part = PD_PART_FORWARD;
-      fake_range(rig.fake, PD_RANGE_USER, "backward", rig.thread, at + 101000, at + 120000)->part = PD_PART_BACKWARD;
+      fake_range(rig.fake, PD_RANGE_USER, "backward", other, at + 101000, at + 120000)->part = PD_PART_BACKWARD;
       for (int64_t i = 0; i < 20; i++) {
         const int64_t call = at + i * 6000;
         fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, call, call + 6000, ++rig.correlation);

@@ -4,13 +4,25 @@
 
 /* Steps of 200 us, 50 of which the recorder added: the loop waits for a batch, then launches ten kernels. Two workers
  * make a batch in `batch_ns` each, one after the other. */
-static void waiting_steps(int64_t wait_ns, int64_t batch_ns, uint64_t batches, gains *out) {
+typedef struct loaded {
+  int64_t wait_ns, batch_ns;
+  uint64_t batches;
+  bool sync_timing;
+  bool without_twin; /* what the recorder added is known from the steps before it */
+} loaded;
+
+static void steps_of(loaded how, gains *out) {
   enum { WORKERS = 2 };
+  const int64_t batch_ns = how.batch_ns;
   gains_rig rig;
   begin(&rig);
-  rig.twin = (pd_twin){.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
+  rig.sync_timing = how.sync_timing;
+  if (how.without_twin)
+    rig.unprofiled_step_ns = 150000;
+  else
+    rig.twin = (pd_twin){.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = add_step(&rig, s), train = start + wait_ns, launch_ns = (STEP_NS - wait_ns) / 10;
+    const int64_t start = add_step(&rig, s), train = start + how.wait_ns, launch_ns = (STEP_NS - how.wait_ns) / 10;
     fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", rig.thread, start, train);
     for (int64_t i = 0; i < 10; i++) {
       const int64_t end = train + (i + 1) * launch_ns;
@@ -20,7 +32,7 @@ static void waiting_steps(int64_t wait_ns, int64_t batch_ns, uint64_t batches, g
   }
   for (uint32_t w = 0; w < WORKERS; w++) {
     const uint32_t worker = fake_thread(rig.fake, 2 + w, w ? "pdhost loader 1" : "pdhost loader 0");
-    for (uint64_t b = 0; b < batches; b++) {
+    for (uint64_t b = 0; b < how.batches; b++) {
       const int64_t at = (int64_t)b * batch_ns, end = at + batch_ns;
       fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, at,
                  end < STEPS * STEP_NS ? end : STEPS * STEP_NS);
@@ -31,7 +43,7 @@ static void waiting_steps(int64_t wait_ns, int64_t batch_ns, uint64_t batches, g
 
 /* The loop waits for half of each step. */
 static void loaded_steps(int64_t batch_ns, uint64_t batches, gains *out) {
-  waiting_steps(100000, batch_ns, batches, out);
+  steps_of((loaded){.wait_ns = 100000, .batch_ns = batch_ns, .batches = batches}, out);
 }
 
 /* The window ends within the batches that either worker began last: those tell how many workers there are, and not how
@@ -51,6 +63,7 @@ PD_TEST(gains, a_step_takes_no_less_than_the_loader_needs_for_a_batch) {
   cr_assert_float_eq(out.causes[VERDICT_input_bound].gain, 1 - 50000 / 190000.0, 0.02);
   cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 0, 1e-9, "the loop would wait for longer");
   cr_assert_eq(out.cause, VERDICT_input_bound);
+  cr_assert_not(out.input_by_pace, "the recorded loop waits, too");
   cr_assert(out.causes[VERDICT_input_bound].low <= out.causes[VERDICT_input_bound].gain);
   cr_assert_float_eq(out.without[0].step_ns, 50000, 3000);
 }
@@ -58,17 +71,36 @@ PD_TEST(gains, a_step_takes_no_less_than_the_loader_needs_for_a_batch) {
 /* The recorder makes the loop so slow that the workers keep up. Without it a step takes as long as a batch. */
 PD_TEST(gains, a_loop_that_waits_for_nothing_while_recorded_may_wait_without_the_recorder) {
   gains out;
-  waiting_steps(1000, 380000, 3, &out);
+  steps_of((loaded){.wait_ns = 1000, .batch_ns = 380000, .batches = 3}, &out);
   cr_assert_float_eq(out.step_ns, 190000, 1e-6);
+  cr_assert(out.input_by_pace && !gains_are_sure(&out), "the pace of six batches is all that says so");
   cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 0, 1e-9);
   cr_assert_float_eq(out.causes[VERDICT_input_bound].gain, 1 - 150000 / 190000.0, 0.02);
   cr_assert_eq(out.cause, VERDICT_input_bound);
+}
+
+/* The workers are still at the next batch while a graph starts. */
+PD_TEST(gains, a_loop_that_waits_for_batches_loses_nothing_by_a_graph) {
+  gains out;
+  steps_of((loaded){.wait_ns = 100000, .batch_ns = 380000, .batches = 3, .sync_timing = true}, &out);
+  cr_assert_float_eq(out.step_ns, 190000, 1e-6);
+  cr_assert_float_eq(out.causes[VERDICT_launch_bound].gain, 0, 1e-9);
+  cr_assert_float_eq(out.causes[VERDICT_launch_bound].captured, 0, 1e-9);
+}
+
+/* Steps that the loop did not wait for took 150 us each before the recorder, their waits included. */
+PD_TEST(gains, a_loader_was_not_slower_than_the_steps_before_the_recorder) {
+  gains out;
+  steps_of((loaded){.wait_ns = 1000, .batch_ns = 380000, .batches = 3, .without_twin = true}, &out);
+  cr_assert_float_eq(out.loader_ns, 150000, 1e-6);
+  cr_assert_float_eq(out.step_ns, 150000, 2000);
 }
 
 PD_TEST(gains, recorded_steps_took_no_less_than_their_batches) {
   gains out;
   loaded_steps(500000, 2, &out);
   cr_assert_float_eq(out.step_ns, out.recorded_ns, 1e-6);
+  cr_assert_float_eq(out.loader_ns, out.recorded_ns, 1e-6);
 }
 
 PD_TEST(gains, a_loader_that_keeps_up_bounds_nothing) {

@@ -81,7 +81,7 @@ static void run_job(pd_stream *stream, job *next) {
                     next->text ? next->text : "a job", text);
 }
 
-/* Until the jobs before `until` have run. The lock is held. */
+/* Waits until the jobs before `until` have run. The lock is held. */
 static void wait_until(pd_stream *stream, uint64_t until) {
   while (stream->head < until) {
     if (until < stream->wake_at) stream->wake_at = until;
@@ -89,8 +89,8 @@ static void wait_until(pd_stream *stream, uint64_t until) {
   }
 }
 
-/* Waking a caller after every job would make each job longer. Those who wait for a later one say so again. The lock is
- * held. */
+/* Waking a caller after every job would make each job longer. A caller that waits for a later one sets
+ * wake_at again. The lock is held. */
 static void wake_waiting(pd_stream *stream) {
   stream->wake_at = UINT64_MAX;
   pthread_cond_broadcast(&stream->idle);
