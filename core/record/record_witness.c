@@ -10,20 +10,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The kernel hands a signal to all of a group at once; the process may have to wait for a processor. */
+/* The kernel hands a signal to all of a group, one process after the other. */
 enum { PATIENCE_MS = 50 };
+/* The process may have to wait for a processor. It is asked, and what it got before it tells before it answers: a
+ * real-time signal comes after those that the program gets. */
+#define QUESTION (SIGRTMIN + 3)
+enum { ANSWER_MS = 5000 };
 /* What one sender sends to the group and to pdhost within this time is one signal: `timeout` does that. */
 #define SAME_NS INT64_C(500000000)
 
 static void watch(const sigset_t *wanted, int answer) {
   siginfo_t about;
-  sigset_t all;
+  sigset_t all, heard = *wanted;
+  sigaddset(&heard, QUESTION);
   sigfillset(&all);
   (void)sigprocmask(SIG_SETMASK, &all, NULL);
   (void)prctl(PR_SET_NAME, "pdhost signals");
   for (int fd = 0; fd < 3; fd++) (void)close(fd); /* who reads pdhost's output is to see its end */
   for (;;) {
-    const int number = sigwaitinfo(wanted, &about);
+    const int number = sigwaitinfo(&heard, &about);
     const record_seen seen = {.number = number, .sender = about.si_pid, .ns = monotonic_ns()};
     if (number > 0 && number != SIGCHLD && write(answer, &seen, sizeof seen) < 0 && errno == EPIPE) _exit(0);
   }
@@ -56,13 +61,23 @@ static bool is_known(const record_witness *self, const siginfo_t *about, int64_t
   return false;
 }
 
+static void take_answers(record_witness *self) {
+  record_seen seen;
+  while (read(self->answer, &seen, sizeof seen) == (ssize_t)sizeof seen) {
+    if (seen.number == QUESTION)
+      self->unanswered--;
+    else
+      self->seen[self->next++ % RECORD_WITNESSED] = seen;
+  }
+}
+
 bool record_witness_saw(record_witness *self, const siginfo_t *about) {
-  const int64_t until = monotonic_ns() + PATIENCE_MS * INT64_C(1000000);
-  for (int64_t now = monotonic_ns(); self->pid; now = monotonic_ns()) {
-    while (read(self->answer, &self->seen[self->next % RECORD_WITNESSED], sizeof *self->seen) ==
-           (ssize_t)sizeof *self->seen)
-      self->next++;
+  const int64_t start = monotonic_ns();
+  self->unanswered += self->pid && kill(self->pid, QUESTION) == 0;
+  for (int64_t now = start; self->pid; now = monotonic_ns()) {
+    take_answers(self);
     if (is_known(self, about, now)) return true;
+    const int64_t until = start + (self->unanswered ? ANSWER_MS : PATIENCE_MS) * INT64_C(1000000);
     if (now >= until) return false;
     struct pollfd one = {.fd = self->answer, .events = POLLIN};
     if (poll(&one, 1, (int)((until - now) / 1000000) + 1) > 0 && !(one.revents & POLLIN)) return false;

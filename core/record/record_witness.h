@@ -22,11 +22,12 @@ typedef struct record_witness {
   int answer;                         /* the pipe through which it says what it got */
   record_seen seen[RECORD_WITNESSED]; /* the newest, in turn */
   uint32_t next;
+  uint32_t unanswered; /* questions whether it has told all */
 } record_witness;
 
 /* `wanted` are the signals that it tells of; they are blocked in this process. */
 void record_witness_start(record_witness *self, const sigset_t *wanted);
-/* Waits for a moment: the process may be told after this one. */
+/* Waits until the process has told all that it got, and a moment more: it may get the signal after this one. */
 bool record_witness_saw(record_witness *self, const siginfo_t *about);
 void record_witness_end(record_witness *self);
 

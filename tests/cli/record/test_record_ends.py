@@ -105,6 +105,22 @@ print(got)
             os.killpg(pid, signal.SIGTERM)
         self.assertEqual(self.counted(as_timeout_does), 1)
 
+    def test_a_signal_reaches_the_program_once_on_a_busy_machine(self):
+        """The process that waits for the group's signals gets no processor for a while."""
+        def with_a_late_witness(pid):
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+                children = file.read().split()
+            names = {}
+            for child in children:
+                with open(f"/proc/{child}/comm", encoding="utf-8") as file:
+                    names[file.read().strip()] = int(child)
+            witness = names["pdhost signals"]
+            os.kill(witness, signal.SIGSTOP)
+            os.killpg(pid, signal.SIGINT)
+            time.sleep(0.4)
+            os.kill(witness, signal.SIGCONT)
+        self.assertEqual(self.counted(with_a_late_witness), 1)
+
     def test_a_program_of_another_group_gets_what_pdhosts_group_got(self):
         command = ("setsid", sys.executable, "-c", self.COUNTS)
         process = self.start("record", "-q", "--", *command, watch=False, start_new_session=True)
