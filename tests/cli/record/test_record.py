@@ -125,6 +125,7 @@ class Trees(Record):
         command = ("sh", "-c", f"echo $PDHOST_RECORD; exec '{PROGRAM}' init steps=20 workers=160 steps=20 settle")
         code, out, err, figures = self.record(command=command, env={"TMPDIR": self.path("temporary")})
         self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures, err)
         self.assertEqual(figures["coverage"], 1.0, err)
         self.assertEqual(sum(figures["lost"].values()), 0, err)
         # All of the 27 that were not killed are there, and of the 13 others what had left them.
