@@ -130,7 +130,7 @@ typedef struct gains {
   double unlinked;                /* device records without a call, of all */
   uint64_t passes;
   bool input_unmarked; /* waits for input are silences before a copy, since the trace marks none */
-  bool input_by_pace;  /* the recorded loop waits for no batch, and would without the recorder, by loader_ns */
+  bool input_by_pace;  /* as recorded the loop waits for no batch; without the recorder, by loader_ns, it would */
   bool input_in_few;   /* so few steps have waits that single steps drawn do not agree on them */
   bool passes_unsure;  /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;

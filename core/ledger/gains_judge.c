@@ -64,7 +64,7 @@ static double replayed_mean(const gains_judge *self, const replay_variant *varia
 /* A replay keeps each wait for a batch as long as it was. But where steps become shorter than the workers need for a
  * batch, the loop waits for longer, or begins to wait. */
 static double loader_least(const gains_judge *self, const replay_variant *variant) {
-  return variant->without & REPLAY_INPUT ? 0 : self->loader_ns;
+  return variant->without & REPLAY_INPUT ? 0 : self->out->loader_ns;
 }
 
 double gains_judge_mean(const gains_judge *self, const replay_variant *variant) {
@@ -86,7 +86,7 @@ void gains_judge_set_loader(gains_judge *self) {
   /* Steps that were timed together have their waits. A slower loader was slowed by the recorder. */
   if (!trace->sync_timing && !trace->twin.rounds && trace->unprofiled_step_ns > 0)
     least = fmin(least, (double)trace->unprofiled_step_ns);
-  self->out->loader_ns = self->loader_ns = least;
+  self->out->loader_ns = least;
   const double now_ns = least > 0 ? replayed_mean(self, &now) : 0;
   self->out->input_by_pace = now_ns < least && !waits_for_batches(self, now_ns);
 }

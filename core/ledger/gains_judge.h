@@ -15,7 +15,6 @@ typedef struct gains_judge {
   program program;
   gains_replays *replays;
   double *steps;         /* GAINS_RUN_COUNT lists of `count` */
-  double loader_ns;      /* no step takes less while batches are loaded, 0: nothing says how long they take */
   uint32_t first, count; /* steps that are judged */
   bool chains;           /* serial streams: chains are removed, not only their waits */
   bool applies[VERDICT_COUNT];

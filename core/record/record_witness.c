@@ -12,10 +12,10 @@
 
 /* The kernel hands a signal to all of a group, one process after the other. */
 enum { PATIENCE_MS = 50 };
-/* The process may have to wait for a processor. It is asked, and what it got before it tells before it answers: a
- * real-time signal comes after those that the program gets. */
+/* The process may have to wait for a processor. So pdhost asks it with a real-time signal, which the kernel hands over
+ * after all others: before the process answers it has told what it got. No ring is drained meanwhile. */
 #define QUESTION (SIGRTMIN + 3)
-enum { ANSWER_MS = 5000 };
+enum { ANSWER_MS = 1000 };
 /* What one sender sends to the group and to pdhost within this time is one signal: `timeout` does that. */
 #define SAME_NS INT64_C(500000000)
 

@@ -273,8 +273,8 @@
     "own time too",                                                                                                    \
     "100 * idle time by the owner of the host's time / span of the steps", "pdhost")                                   \
   X(gain_captured, "Graph (%)", "Graph (%)", PERCENT, DETAIL,                                                          \
-    "of the gain of launching, what one CUDA graph of the same kernels saves, in a run of pdhost those of the "        \
-    "training kit; of other causes, the gain",                                                                         \
+    "of the gain of launching, what one CUDA graph of the same kernels saves (in a run of pdhost, of the "             \
+    "training kit's kernels); of other causes, the gain",                                                              \
     "100 * (step now - step launched as a graph) / step now", "pdhost")                                                \
   X(gain_then, "Then", "Then", TEXT, WIDE, "the cause that brings most once this one is gone", NULL, "pdhost")         \
   X(gain_more, "Then (%)", "Then (%)", PERCENT, WIDE, "how much more that is",                                         \

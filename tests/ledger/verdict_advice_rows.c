@@ -3,6 +3,15 @@
 
 #include "ledger/cures.h"
 
+/* Two workers, each of which makes three batches, one after the other. */
+static void add_workers(analysis_rig *rig, int64_t batch_ns) {
+  for (uint32_t w = 0; w < 2; w++) {
+    const uint32_t worker = fake_thread(rig->fake, 4243 + w, w ? "pdhost loader 1" : "pdhost loader 0");
+    for (int64_t b = 0; b < 3; b++)
+      fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, b * batch_ns, (b + 1) * batch_ns);
+  }
+}
+
 /* Two workers make batches in 200 us each, one after the other, for steps of 100 us, of which the device works 60. */
 PD_TEST(verdict, the_loader_sets_the_pace_whatever_else_is_removed) {
   analysis_rig rig;
@@ -15,11 +24,7 @@ PD_TEST(verdict, the_loader_sets_the_pace_whatever_else_is_removed) {
     fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, train, train + 1000, s + 1);
     fake_kernel(rig.fake, "k", stream, train + 1000, at + 100000, s + 1);
   }
-  for (uint32_t w = 0; w < 2; w++) {
-    const uint32_t worker = fake_thread(rig.fake, 4243 + w, w ? "pdhost loader 1" : "pdhost loader 0");
-    for (int64_t b = 0; b < 3; b++)
-      fake_range(rig.fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, b * 200000, (b + 1) * 200000);
-  }
+  add_workers(&rig, 200000);
   rig_finish(&rig);
   const char *note = rig_table(&rig, "gains")->note;
   cr_assert(strstr(note, "The loader's workers need 100.0 us for a batch: with as many of them a step takes no less"),
@@ -41,11 +46,7 @@ static void launching_beside_workers(analysis_rig *rig, int64_t batch_ns) {
       fake_kernel(rig->fake, "k", stream, call + 9900, call + 11900, s * 10 + k + 1);
     }
   }
-  for (uint32_t w = 0; w < 2; w++) {
-    const uint32_t worker = fake_thread(rig->fake, 4243 + w, w ? "pdhost loader 1" : "pdhost loader 0");
-    for (int64_t b = 0; b < 3; b++)
-      fake_range(rig->fake, PD_RANGE_WORKER, "DataLoader worker: batch", worker, b * batch_ns, (b + 1) * batch_ns);
-  }
+  add_workers(rig, batch_ns);
   rig_finish(rig);
 }
 
