@@ -74,10 +74,26 @@ static const char *where_chosen(const config *settings) {
   return NULL;
 }
 
+static pd_status borrow(run_state *run, config *settings, error *err) {
+  const run_state *of = run->beside;
+  if (settings->device_auto) {
+    const pd_status status = config_load_device(settings, of->settings->device.plugin->table->name, err);
+    if (status != PD_OK) return status;
+  }
+  run->device_host = of->device_host;
+  run->device_ops = of->device_ops;
+  run->access = of->access;
+  run->props = of->props;
+  run->services.device = &run->access;
+  return PD_OK;
+}
+
 int run_device_open(run_state *run, config *settings) {
   static error err; /* 20 KiB: too large for the stack of a small thread; the loop thread's alone */
   error_clear(&err);
-  const pd_status status = settings->device_auto ? open_auto(run, settings, &err) : open_with(run, settings, &err);
+  const pd_status status = run->beside             ? borrow(run, settings, &err)
+                           : settings->device_auto ? open_auto(run, settings, &err)
+                                                   : open_with(run, settings, &err);
   if (status == PD_OK) return CODE_DONE;
   const char *origin = where_chosen(settings);
   if (origin && err.exit_code != CODE_CONFIG) error_wrap(&err, origin); /* mistakes in keys have their own */
@@ -93,14 +109,14 @@ void run_device_close(run_state *run) {
       if (run->events[i].end) stream->event_destroy(run->access.device, run->events[i].end);
       if (run->events[i].restart) stream->event_destroy(run->access.device, run->events[i].restart);
     }
-    if (run->access.stream) stream->destroy(run->access.device, run->access.stream);
+    if (run->access.stream && !run->beside) stream->destroy(run->access.device, run->access.stream);
     board_enter("device", "", "closing");
-    run->device_ops->close(run->access.device);
+    if (!run->beside) run->device_ops->close(run->access.device);
     board_leave();
   }
   memset(run->events, 0, sizeof run->events);
   memset(&run->access, 0, sizeof run->access);
   run->services.device = NULL;
-  service_host_close(run->device_host);
+  if (!run->beside) service_host_close(run->device_host);
   run->device_host = NULL;
 }

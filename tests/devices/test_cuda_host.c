@@ -2,8 +2,6 @@
  * libraries that are played here. No GPU is needed. */
 #include "fake_cuda.h"
 
-#include "devices/cuda/conv_choices.h"
-
 #include <cublas_v2.h>
 
 #include <dlfcn.h>
@@ -263,38 +261,6 @@ PD_TEST(cuda_host, no_candidate_that_works_is_an_error) {
   cr_assert_eq(conv_run(&device, stream, plan, &arguments), PD_DEVICE);
   cr_assert_str_eq(host.message, "cuDNN: convolution: the played failure: in detail");
   free_plans();
-  cuda_stream_ops.destroy(&device, stream);
-}
-
-/* The candidate that a new device takes, while the first `failing` of three do not work. */
-static int candidate_taken(pd_stream *stream, int failing) {
-  conv_plan *plan = NULL;
-  for (int i = 0; i < 3; i++) fake.candidates[i] = i < failing ? CUDNN_STATUS_EXECUTION_FAILED : CUDNN_STATUS_SUCCESS;
-  cr_assert_eq(conv_choose(&device, stream, &key, &arguments, &plan), PD_OK, "%s", host.message);
-  const int taken = (int)((cudnnStatus_t *)plan->plan - fake.candidates);
-  free_plans();
-  return taken;
-}
-
-PD_TEST(cuda_host, another_device_takes_the_candidate_that_was_chosen) {
-  pd_stream *stream = open_stream();
-  fake.candidate_count = 3;
-  conv_choices_enter();
-  cr_assert_eq(candidate_taken(stream, 2), 2);
-  cr_assert_eq(candidate_taken(stream, 0), 2);
-  device.options.conv_search = "exhaustive"; /* it may know others */
-  cr_assert_eq(candidate_taken(stream, 1), 1);
-  device.options.conv_search = "timed";
-  device.index = 2; /* another GPU */
-  cr_assert_eq(candidate_taken(stream, 1), 1);
-  device.index = 1;
-  fake.workspaces[1] = 64; /* other candidates */
-  cr_assert_eq(candidate_taken(stream, 0), 0);
-  fake.workspaces[1] = 0;
-  cr_assert_eq(candidate_taken(stream, 0), 2);
-  conv_choices_leave();
-  cr_assert_eq(candidate_taken(stream, 1), 1); /* no device was left */
-  cr_assert_eq(candidate_taken(stream, 0), 0); /* nor is there one that it would be noted for */
   cuda_stream_ops.destroy(&device, stream);
 }
 

@@ -1,6 +1,6 @@
 /* Chooses a convolution's plan at its first call: times cuDNN's candidates on the call's own data, whose result each of
  * them may overwrite. Under device->lock, outside the steady state. */
-#include "conv_choices.h"
+#include "conv_plan.h"
 
 #include <pdhost/clocks.h>
 #include <pdhost/progress.h>
@@ -192,7 +192,7 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
         return cuda_workspace(device, stream, plan->workspace);
       }
   conv_plan *plans[MOST_CANDIDATES];
-  int count = 0, chosen = 0, known = -1;
+  int count = 0, chosen = 0;
   const double start = 1e-6 * (double)pd_monotonic_ns();
   tell_search(device, key);
   pd_status status = gather(device, key, plans, &count);
@@ -206,17 +206,11 @@ pd_status conv_choose(pd_device *device, pd_stream *stream, const conv_key *key,
     goto out;
   }
   status = fit_workspace(device, stream, plans, &count);
-  if (status == PD_OK && count > 1) known = conv_choices_find(device, key, plans, count);
-  if (known >= 0) {
-    chosen = known;
-  } else if (status == PD_OK && count > 1 && !stream->capturing) {
+  if (status == PD_OK && count > 1 && !stream->capturing)
     status = choose_fastest(device, stream, plans, count, arguments, &chosen);
-    if (status == PD_OK) conv_choices_note(device, key, plans, count, chosen);
-  }
-  device->host->log(device->host, PD_LOG_DEBUG,
-                    "conv %s: candidate %d of %d%s; %.0f ms to set them up, %.0f ms to try them",
-                    direction_name(key->direction), chosen, count, known >= 0 ? ", as another device chose" : "",
-                    gathered - start, 1e-6 * (double)pd_monotonic_ns() - gathered);
+  device->host->log(
+      device->host, PD_LOG_DEBUG, "conv %s: candidate %d of %d; %.0f ms to set them up, %.0f ms to try them",
+      direction_name(key->direction), chosen, count, gathered - start, 1e-6 * (double)pd_monotonic_ns() - gathered);
 out:
   pd_progress_doing(device->host, NULL);
   for (int i = 0; i < count; i++)

@@ -5,7 +5,6 @@
  * looks for the driver on its first call, cuDNN and cuBLASLt are loaded by name, CUPTI by the profiler when it
  * attaches.
  */
-#include "conv_choices.h"
 #include "cuda_error.h"
 #include "cuda_peaks.h"
 
@@ -156,7 +155,6 @@ static void device_close(pd_device *device) {
     for (int i = 0; i < 2; i++) cuda_stream_ops.event_destroy(device, device->marks[i]);
     cudaMemPoolTrimTo(device->pool, 0);
   }
-  conv_choices_leave();
   cuda_libraries_close(&device->libraries);
   pthread_mutex_destroy(&device->lock);
   free(device);
@@ -169,7 +167,6 @@ static pd_status device_open(const pd_host *host, const void *options, uint32_t 
   pd_device *device = calloc(1, sizeof *device);
   if (!device) return host->fail(host, PD_NO_MEMORY, "cuda: no memory for the device");
   pthread_mutex_init(&device->lock, NULL);
-  conv_choices_enter();
   device->host = host;
   device->record = host->extension(host, PD_EXT_RECORD);
   device->options = *(const cuda_options *)options;

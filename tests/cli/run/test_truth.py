@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from pdhost_run import CONF, SMALL, Case
+from pdhost_run import CONF, FIXTURES, SMALL, Case
 
 SCHEMA = os.path.join(CONF, "..", "docs", "schema", "truth.schema.json")
 TOOLS = os.path.join(CONF, "..", ".venv", "tools", "bin", "python")
@@ -53,6 +53,18 @@ class Truth(TruthCase):
                                    "data.resident=device", "-o", "truth.cures=auto", "-o", "truth.interleave=1", "-o",
                                    "truth.block=1")
                 self.assertEqual([cure["settings"] for cure in truth["cures"]], tried)
+
+    def test_a_cure_is_tried_on_the_device_of_the_run(self):
+        """A second stream would slow down both. The peak of memory is the run's alone."""
+        run = ["--device", os.path.join(FIXTURES, "device", "single.so"), "--scenario", "host_compute", "--batch_size", "4",
+               "--image_size", "16", "-o", "truth.interleave=1", "-o", "truth.block=1", "--sink", "json:output_json=metrics.json"]
+        peaks = []
+        for cures, tried in (("auto", [True]), ("none", [])):
+            code, _, err = self.run_pdhost(*run, "-o", f"truth.cures={cures}", "--trace_dir", "traces")
+            self.assertEqual(code, 0, err)
+            self.assertEqual([one["effect"] is not None for one in self.json("traces/truth/truth.json")["cures"]], tried, err)
+            peaks.append(self.json("metrics.json")["peak_allocated_bytes"])
+        self.assertEqual(*peaks)
 
     def test_the_file_fits_the_schema(self):
         """Without an effect that was measured, and for two causes. Those of dials are looked at above."""
