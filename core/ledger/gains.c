@@ -296,7 +296,8 @@ static bool check_fidelity(const gains_judge *self) {
     const replay_variant nothing = {.keep = 1};
     timeline_observed(&self->timeline, seen);
     out->recorded_ns = (double)(seen[self->first + self->count] - seen[self->first]) / self->count;
-    ok = timeline_busy(&self->timeline, seen[self->first], seen[self->first + self->count], &out->busy);
+    const int64_t from = seen[self->first], to = seen[self->first + self->count];
+    out->busy = to > from ? (double)intervals_within(&self->timeline.busy, from, to) / (double)(to - from) : 0;
     gains_replays_make(self->replays, &nothing);
     const int64_t *bounds = self->replays->bounds;
     for (uint32_t s = 0; s < self->count; s++) {

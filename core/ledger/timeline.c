@@ -12,6 +12,9 @@
 /* Two threads share a lane as long as fewer of the calls of either overlap: handing over takes turns. */
 #define OVERLAP_PART 100
 
+/* What a call gives the judged device: bits. */
+enum { CALL_WORKS = 1, CALL_LAUNCHES = 2 /* a kernel */ };
+
 /* ---- device and threads ---- */
 
 static uint32_t device_of(const trace_facts *facts, const pd_device_row *row) {
@@ -22,6 +25,11 @@ static uint32_t device_of(const trace_facts *facts, const pd_device_row *row) {
 static bool judge_device(timeline *self) {
   const trace_facts *facts = self->facts;
   const uint64_t count = facts->trace->streams.count;
+  if (count && facts->one_device) {
+    self->devices = 1;
+    self->device = PD_AT(pd_stream_row, &facts->trace->streams, 0)->device;
+    return true;
+  }
   int64_t *busy = calloc(count + 1, sizeof *busy), most = -1;
   if (!busy) return false;
   for (uint64_t i = 0; i < facts->activity_count; i++) {
@@ -52,8 +60,9 @@ static bool count_lost(timeline *self) {
   const trace_facts *facts = self->facts;
   const uint64_t streams = facts->trace->streams.count;
   bool *linked = calloc(streams + 1, sizeof *linked);
+  self->works = calloc(facts->call_count + 1, sizeof *self->works);
   int64_t *ends = calloc(streams + 1, sizeof *ends); /* by stream, of such work */
-  if (!linked || !ends) {
+  if (!linked || !ends || !self->works) {
     free(linked);
     free(ends);
     return false;
@@ -62,9 +71,10 @@ static bool count_lost(timeline *self) {
     const pd_device_row *row = facts_activity(facts, i);
     if (device_of(facts, row) != self->device) continue;
     self->device_records++;
-    if (row->call < facts->call_count)
+    if (row->call < facts->call_count) {
       linked[row->stream] = true;
-    else if (linked[row->stream])
+      self->works[row->call] |= row->detail.kind == PD_ACTIVITY_KERNEL ? CALL_WORKS | CALL_LAUNCHES : CALL_WORKS;
+    } else if (linked[row->stream])
       self->unlinked++;
     else {
       self->backlog++;
@@ -72,7 +82,7 @@ static bool count_lost(timeline *self) {
     }
   }
   /* A stream on which nothing is linked says nothing of when its work was launched. */
-  for (uint64_t i = 0; i < facts->activity_count; i++) {
+  for (uint64_t i = 0; self->backlog && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     if (device_of(facts, row) != self->device || row->call < facts->call_count || linked[row->stream]) continue;
     self->backlog--;
@@ -91,27 +101,17 @@ typedef struct thread_use {
   int64_t end_ns; /* of its calls so far */
 } thread_use;
 
-/* Whether the call gives the judged device work: a kernel, where `kernel` is asked for. */
-static bool launches_here(const timeline *self, const pd_call *call, bool kernel) {
-  for (uint32_t i = 0; i < call->activity_count; i++) {
-    const uint32_t index = *PD_AT(uint32_t, &self->facts->trace->activities_by_call, call->activity_first + i);
-    const pd_device_row *row = facts_activity(self->facts, index);
-    if (kernel && row->detail.kind != PD_ACTIVITY_KERNEL) continue;
-    if (device_of(self->facts, row) == self->device) return true;
-  }
-  return false;
-}
-
 /* How many calls of each thread give the device work. A thread that only copies brings batches beside the loop, at a
  * pace that the loop sets: its silences hold nothing up. So kernels count alone, where there are any. */
 static uint64_t count_launches(const timeline *self, uint64_t *launches) {
   const trace_facts *facts = self->facts;
   uint64_t all = 0;
-  for (int kernel = 1; kernel >= 0 && !all; kernel--)
+  for (uint8_t work = CALL_LAUNCHES; work && !all; work /= 2)
     for (uint64_t c = 0; c < facts->call_count; c++) {
-      const pd_call *call = facts_call(facts, c);
-      if (call->thread >= facts->trace->threads.count || !launches_here(self, call, kernel)) continue;
-      launches[call->thread]++;
+      if (!(self->works[c] & work)) continue;
+      const uint32_t thread = facts_call(facts, c)->thread;
+      if (thread >= facts->trace->threads.count) continue;
+      launches[thread]++;
       all++;
     }
   return all;
@@ -132,8 +132,7 @@ static uint32_t marks_thread(const timeline *self, const uint64_t *launches) {
       return range->thread;
   }
   for (uint64_t i = 0; i < facts->call_count; i++)
-    if (launches[facts_call(facts, i)->thread] && launches_here(self, facts_call(facts, i), false))
-      return facts_call(facts, i)->thread;
+    if (self->works[i] && launches[facts_call(facts, i)->thread]) return facts_call(facts, i)->thread;
   return 0;
 }
 
@@ -253,6 +252,10 @@ static bool record_after(const void *rows, uint32_t a, uint32_t b) {
   return facts_activity(facts, a)->start_ns > facts_activity(facts, b)->start_ns;
 }
 
+static bool is_backward(const trace_facts *facts, const pd_device_row *row) {
+  return row->range < facts->range_count && facts_range(facts, row->range)->part == PD_PART_BACKWARD;
+}
+
 /* The call's records in the order of their start. `order` and `scratch` have room for them. */
 static void take_records(timeline *self, timeline_call *to, const pd_call *call, uint32_t *order, uint32_t *scratch) {
   uint32_t count = 0;
@@ -270,7 +273,9 @@ static void take_records(timeline *self, timeline_call *to, const pd_call *call,
                                                             .source = order[i],
                                                             .call = self->call_count,
                                                             .stream = row->stream,
-                                                            .kind = row->detail.kind};
+                                                            .name = row->name,
+                                                            .kind = (uint8_t)row->detail.kind,
+                                                            .backward = is_backward(self->facts, row)};
   }
 }
 
@@ -299,7 +304,8 @@ static bool take_calls(timeline *self) {
                           .owner = REPLAY_LAUNCH,
                           .lane = self->lane_of[call->thread],
                           .kind = kind_of(call, name),
-                          .waits_for_device = name == NAME_WHOLE_DEVICE};
+                          .waits_for_device = name == NAME_WHOLE_DEVICE,
+                          .is_graph = call->api == PD_API_GRAPH_LAUNCH};
     take_records(self, to, call, order, scratch);
     if (to->kind == TIMELINE_OTHER && to->record_count) to->kind = TIMELINE_LAUNCH;
     self->call_count++;
@@ -308,18 +314,6 @@ static bool take_calls(timeline *self) {
   free(order);
   free(scratch);
   return ok;
-}
-
-static void see_facts(timeline *self) {
-  const trace_facts *facts = self->facts;
-  self->has_inputs = facts->trace->facts & PD_FACT_INPUT;
-  for (uint64_t i = 0; i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    self->has_operations |= facts_is_operation(range->kind);
-    self->has_inputs |= range->kind == PD_RANGE_DATALOADER;
-    self->has_parts |= range->part == PD_PART_FORWARD || range->part == PD_PART_BACKWARD;
-  }
-  self->limits = timeline_limits_of(!facts->trace->device || facts->trace->device->is_cuda);
 }
 
 static bool waits(const timeline_call *call) { return call->blocks && call->awaited != REPLAY_NONE; }
@@ -351,10 +345,12 @@ static bool fill(timeline *self) {
 }
 
 bool timeline_open(const trace_facts *facts, timeline *out) {
-  *out = (timeline){.facts = facts, .passes = 1};
-  see_facts(out);
-  const bool ok = judge_device(out) && count_lost(out) && judge_threads(out) && set_bounds(out) && take_calls(out) &&
-                  timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_mark_outside(out) &&
+  *out = (timeline){.facts = facts,
+                    .limits = timeline_limits_of(!facts->trace->device || facts->trace->device->is_cuda),
+                    .has_inputs = facts->trace->facts & PD_FACT_INPUT,
+                    .passes = 1};
+  const bool ok = judge_device(out) && count_lost(out) && judge_threads(out) && set_bounds(out) &&
+                  timeline_see_ranges(out) && take_calls(out) && timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_mark_outside(out) &&
                   timeline_find_passes(out) && timeline_find_chains(out) && timeline_count_idle(out);
   if (ok) timeline_count_beside(out);
   return ok && fill(out);
@@ -362,6 +358,13 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
 
 void timeline_close(timeline *self) {
   for (uint32_t o = 0; o < TIMELINE_OWNERS; o++) intervals_free(&self->host[o]);
+  for (uint16_t l = 0; l < self->lane_count; l++) {
+    if (self->inputs) intervals_free(&self->inputs[l]);
+    if (self->frameworks) intervals_free(&self->frameworks[l]);
+  }
+  free(self->inputs);
+  free(self->frameworks);
+  intervals_free(&self->busy);
   free(self->calls);
   free(self->records);
   free(self->later);
@@ -369,6 +372,7 @@ void timeline_close(timeline *self) {
   free(self->waits);
   free(self->bounds);
   free(self->lane_of);
+  free(self->works);
   free(self->items);
   *self = (timeline){0};
 }

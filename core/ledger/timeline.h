@@ -51,6 +51,7 @@ typedef struct timeline_call {
   bool waited;           /* for `awaited`, which ended within it */
   bool drains;           /* waits for all work, not for `awaited` alone */
   bool waits_for_device; /* synchronises the whole device */
+  bool is_graph;         /* launches one */
   bool churns; /* what lies between it and the next launch or allocator call of its thread is the allocator's */
 } timeline_call;
 
@@ -66,9 +67,11 @@ typedef struct timeline_record {
   uint32_t call, stream;
   uint32_t edge_first, edge_count;
   uint32_t pass; /* through the model, from 0; REPLAY_NONE: after the last */
-  pd_activity_kind kind;
+  uint32_t name; /* string id */
+  uint8_t kind;  /* pd_activity_kind */
   timeline_hold hold;
-  bool in_chain, leaves_chain; /* leaves: it goes with its chain */
+  bool backward : 1;                   /* launched in the backward part, where parts are known */
+  bool in_chain : 1, leaves_chain : 1; /* leaves: it goes with its chain */
 } timeline_record;
 
 /* What the records of later passes took that are like one of the first. */
@@ -90,6 +93,7 @@ typedef struct timeline {
   replay_wait *waits; /* of the items */
   int64_t *bounds;    /* of the steps: step_count + 1 of the host's times */
   uint16_t *lane_of;  /* by thread of the trace; TIMELINE_UNJUDGED */
+  uint8_t *works;     /* by call of the trace: what it gives the judged device; until threads are judged */
   uint32_t call_count, record_count, edge_count, edge_room, step_count;
   uint16_t lane_count;
   uint32_t device;         /* judged */
@@ -100,6 +104,10 @@ typedef struct timeline {
   int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;
+  uint64_t operations;   /* that were recorded of judged threads in the steps */
+  intervals *inputs;     /* by lane, while items are made: waits for input, as ranges tell */
+  intervals *frameworks; /* the same: where a silence is the framework's own */
+  intervals busy;        /* of the judged device, by what was launched in the steps */
   bool begins_behind;    /* the first step's work waited behind what was launched before the recording */
   uint32_t passes;       /* through the model in a step, the median; 1 where none are seen */
   timeline_later *later; /* by record; NULL: there is one pass */
@@ -128,6 +136,7 @@ void timeline_close(timeline *self);
 #define TIMELINE_AHEAD_NS 2000
 
 /* The parts of timeline_open, in this order; false on no memory. */
+bool timeline_see_ranges(timeline *self); /* what ranges tell of operations, parts and input */
 bool timeline_link(timeline *self);       /* what held up records, and what calls waited for */
 bool timeline_find_edges(timeline *self); /* a part of it: what records waited for by events */
 bool timeline_own(timeline *self);        /* whose each call is */
@@ -167,8 +176,6 @@ void timeline_count_beside(timeline *self);
 void timeline_observed(const timeline *of, int64_t *bounds);
 /* For sort_runs over a timeline's records: by start. */
 bool timeline_starts_after(const void *rows, uint32_t a, uint32_t b);
-/* Share of [from, to) in which the judged device is busy. false on no memory. */
-bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share);
 /* Where the recorder's cost lies, in all steps. */
 typedef struct timeline_launching {
   double ns;                /* host time of launching, and of making batches */

@@ -3,19 +3,19 @@
 
 static uint32_t bit_of(replay_owners owner) { return owner ? (uint32_t)__builtin_ctz(owner) : 0; }
 
-static bool find_busy(timeline *self, intervals *busy) {
+static bool find_busy(timeline *self) {
   const int64_t from = self->bounds[0], to = self->bounds[self->step_count];
   bool ok = true;
   for (uint32_t i = 0; ok && i < self->record_count; i++) {
     const timeline_record *record = &self->records[i];
-    const pd_activity *detail = &timeline_row(self, record)->detail;
+    ok = intervals_add(&self->busy, record->start_ns, record->end_ns);
+    if (record->kind != PD_ACTIVITY_MEMCPY) continue;
     const int64_t start = record->start_ns > from ? record->start_ns : from;
     const int64_t end = record->end_ns < to ? record->end_ns : to;
-    ok = intervals_add(busy, start, end);
-    if (end > start && detail->kind == PD_ACTIVITY_MEMCPY && detail->u.copy.from == PD_MEMORY_PAGEABLE)
+    if (end > start && timeline_row(self, record)->detail.u.copy.from == PD_MEMORY_PAGEABLE)
       self->pageable_ns += end - start;
   }
-  return ok && intervals_merge(busy);
+  return ok && intervals_merge(&self->busy);
 }
 
 /* What lies between two calls that work for something counts for both of their owners; queries divide nothing. A
@@ -44,22 +44,23 @@ void timeline_count_beside(timeline *self) {
 }
 
 bool timeline_count_idle(timeline *self) {
-  intervals busy = {0};
+  const intervals *busy = &self->busy;
   size_t at = 0;
   if (!self->step_count) return true;
   const bool is_own = (self->facts->trace->facts & PD_FACT_TRAIN) != 0;
-  bool ok = find_busy(self, &busy);
+  bool ok = find_busy(self);
   for (uint64_t i = 0; ok && i < self->item_count; i++) {
     const replay_item *item = &self->items[i];
     const int64_t from = item->begin_ns, to = from + item->duration_ns;
     if (item->lane) continue;
-    while (at < busy.count && busy.rows[at].end <= from) at++;
+    while (at < busy->count && busy->rows[at].end <= from) at++;
     int64_t idle = item->duration_ns;
-    for (size_t b = at; b < busy.count && busy.rows[b].start < to; b++)
-      idle -= (busy.rows[b].end < to ? busy.rows[b].end : to) - (busy.rows[b].start > from ? busy.rows[b].start : from);
+    for (size_t b = at; b < busy->count && busy->rows[b].start < to; b++) {
+      const interval *row = &busy->rows[b];
+      idle -= (row->end < to ? row->end : to) - (row->start > from ? row->start : from);
+    }
     self->idle_ns[bit_of(item->owner)] += idle;
     ok = is_own || intervals_add(&self->host[bit_of(item->owner)], from, to);
   }
-  intervals_free(&busy);
   return ok;
 }

@@ -110,27 +110,12 @@ static bool add_thread_spans(lane_build *self, uint32_t thread, kernel_calls *ke
   return ok;
 }
 
-/* Whether a silence in it is the framework's own, as it is in an operation: an optimizer that walks over all parameters
- * is launching. */
-static bool is_frameworks(const pd_range *range) {
-  return facts_is_operation(range->kind) || (range->kind == PD_RANGE_USER && range->part == PD_PART_OPTIMIZATION);
-}
-
-/* What ranges tell: waits for input, and operations. */
-static bool add_range_spans(lane_build *self) {
-  const timeline *of = self->timeline;
-  const trace_facts *facts = of->facts;
-  const int64_t from = of->bounds[0], to = of->bounds[of->step_count];
-  bool ok = true;
-  for (uint64_t i = 0; ok && i < facts->range_count; i++) {
-    const pd_range *range = facts_range(facts, i);
-    if (range->thread >= facts->trace->threads.count || of->lane_of[range->thread] != self->lane) continue;
-    const int64_t start = range->start_ns > from ? range->start_ns : from;
-    const int64_t end = range->end_ns < to ? range->end_ns : to;
-    if (range->kind == PD_RANGE_DATALOADER) ok = intervals_add(&self->spans[SPAN_INPUT], start, end);
-    if (is_frameworks(range)) ok = intervals_add(&self->spans[SPAN_OPERATIONS], start, end);
-  }
-  return ok;
+/* What ranges tell becomes the lane's. */
+static void take_range_spans(lane_build *self) {
+  timeline *of = self->timeline;
+  self->spans[SPAN_INPUT] = of->inputs[self->lane];
+  self->spans[SPAN_OPERATIONS] = of->frameworks[self->lane];
+  of->inputs[self->lane] = of->frameworks[self->lane] = (intervals){0};
 }
 
 /* ---- pieces ---- */
@@ -305,7 +290,8 @@ static void skip_empty(lane_build *self) {
 
 static bool build_lane(lane_build *self, kernel_calls *kernels) {
   timeline *of = self->timeline;
-  bool ok = add_range_spans(self);
+  bool ok = true;
+  take_range_spans(self);
   for (uint32_t c = 0; c < of->call_count; c++)
     if (of->calls[c].lane == self->lane) self->calls[self->count++] = c;
   for (uint32_t t = 0; ok && t < of->facts->trace->threads.count; t++)

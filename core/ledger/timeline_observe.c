@@ -16,17 +16,6 @@ void timeline_observed(const timeline *of, int64_t *bounds) {
   }
 }
 
-bool timeline_busy(const timeline *self, int64_t from, int64_t to, double *share) {
-  intervals busy = {0};
-  bool ok = true;
-  for (uint32_t r = 0; ok && r < self->record_count; r++)
-    ok = intervals_add(&busy, self->records[r].start_ns, self->records[r].end_ns);
-  ok = ok && intervals_merge(&busy);
-  *share = ok && to > from ? (double)intervals_within(&busy, from, to) / (double)(to - from) : 0;
-  intervals_free(&busy);
-  return ok;
-}
-
 enum { NESTED_MOST = 1 << 16 };
 
 /* `operations` are in the order of their threads and starts. */
@@ -52,6 +41,36 @@ static bool is_recorded(const timeline *of, const pd_range *range) {
   return range->start_ns >= of->bounds[0] && range->start_ns < of->bounds[of->step_count];
 }
 
+/* Whether a silence in it is the framework's own, as it is in an operation: an optimizer that walks over all parameters
+ * is launching. */
+static bool is_frameworks(const pd_range *range) {
+  return facts_is_operation(range->kind) || (range->kind == PD_RANGE_USER && range->part == PD_PART_OPTIMIZATION);
+}
+
+static bool see_range(timeline *self, const pd_range *range) {
+  const int64_t from = self->bounds[0], to = self->bounds[self->step_count];
+  self->has_operations |= facts_is_operation(range->kind);
+  self->has_inputs |= range->kind == PD_RANGE_DATALOADER;
+  self->has_parts |= range->part == PD_PART_FORWARD || range->part == PD_PART_BACKWARD;
+  self->operations += is_recorded(self, range);
+  if (range->thread >= self->facts->trace->threads.count) return true;
+  const uint16_t lane = self->lane_of[range->thread];
+  if (lane == TIMELINE_UNJUDGED) return true;
+  const int64_t start = range->start_ns > from ? range->start_ns : from;
+  const int64_t end = range->end_ns < to ? range->end_ns : to;
+  if (range->kind == PD_RANGE_DATALOADER && !intervals_add(&self->inputs[lane], start, end)) return false;
+  return !is_frameworks(range) || intervals_add(&self->frameworks[lane], start, end);
+}
+
+/* All that is asked of the ranges, at once: they are most of a trace. */
+bool timeline_see_ranges(timeline *self) {
+  self->inputs = calloc((size_t)self->lane_count + 1, sizeof *self->inputs);
+  self->frameworks = calloc((size_t)self->lane_count + 1, sizeof *self->frameworks);
+  bool ok = self->inputs && self->frameworks;
+  for (uint64_t i = 0; ok && i < self->facts->range_count; i++) ok = see_range(self, facts_range(self->facts, i));
+  return ok;
+}
+
 bool timeline_nested(const timeline *of, double *ns) {
   uint32_t *operations = malloc((of->facts->range_count + 1) * sizeof *operations);
   uint64_t count = 0;
@@ -64,12 +83,11 @@ bool timeline_nested(const timeline *of, double *ns) {
 }
 
 void timeline_count_launching(const timeline *of, timeline_launching *out) {
-  *out = (timeline_launching){.calls = of->call_count};
+  *out = (timeline_launching){.operations = (double)of->operations, .calls = of->call_count};
   for (uint64_t i = 0; i < of->item_count; i++) {
     const replay_item *item = &of->items[i];
     const bool makes_batch = item->owner == REPLAY_INPUT && (item->flags & REPLAY_SCALED);
     if (item->owner == REPLAY_LAUNCH || makes_batch) out->ns += (double)item->duration_ns;
   }
   for (uint32_t c = 0; c < of->call_count; c++) out->launches += of->calls[c].record_count > 0;
-  for (uint64_t i = 0; i < of->facts->range_count; i++) out->operations += is_recorded(of, facts_range(of->facts, i));
 }

@@ -51,8 +51,7 @@ static bool is_backward(const passes_build *self, const timeline_record *record)
   const timeline_call *call = &of->calls[record->call];
   /* A thread that launches while the first one does is not handed the backward part. */
   if (!of->has_parts) return call->thread != self->main && call->lane == of->lane_of[self->main];
-  const uint32_t range = timeline_row(of, record)->range;
-  return range < of->facts->range_count && facts_range(of->facts, range)->part == PD_PART_BACKWARD;
+  return record->backward;
 }
 
 /* The bursts among the records [from, to) of one step. */
@@ -79,7 +78,7 @@ static void find_bursts(passes_build *self, uint32_t from, uint32_t to) {
 static void count_names(const passes_build *self, const burst *one, uint32_t *names, uint32_t by) {
   const timeline *of = self->timeline;
   for (uint32_t r = one->first; r <= one->last; r++)
-    if (of->records[r].kind == PD_ACTIVITY_KERNEL) names[timeline_row(of, &of->records[r])->name] += by;
+    if (of->records[r].kind == PD_ACTIVITY_KERNEL) names[of->records[r].name] += by;
 }
 
 static bool is_alike(const passes_build *self, const burst *one, const burst *largest) {
@@ -88,7 +87,7 @@ static bool is_alike(const passes_build *self, const burst *one, const burst *la
   count_names(self, one, mine, 1);
   for (uint32_t r = one->first; r <= one->last; r++) {
     if (of->records[r].kind != PD_ACTIVITY_KERNEL) continue;
-    uint32_t *name = &mine[timeline_row(of, &of->records[r])->name];
+    uint32_t *name = &mine[of->records[r].name];
     both += *name < theirs[name - mine] ? *name : theirs[name - mine];
     *name = 0;
   }
@@ -102,7 +101,7 @@ static bool has_optimizer(const passes_build *self, uint32_t from, uint32_t to) 
   const timeline *of = self->timeline;
   for (uint32_t r = from; r < to; r++)
     if (of->records[r].kind == PD_ACTIVITY_KERNEL &&
-        step_finder_is_optimizer(facts_text(of->facts, timeline_row(of, &of->records[r])->name)))
+        step_finder_is_optimizer(facts_text(of->facts, of->records[r].name)))
       return true;
   return false;
 }
@@ -163,7 +162,7 @@ static bool find_passes(passes_build *self) {
   return true;
 }
 
-static uint32_t name_of(const timeline *of, uint32_t record) { return timeline_row(of, &of->records[record])->name; }
+static uint32_t name_of(const timeline *of, uint32_t record) { return of->records[record].name; }
 
 /* For the records of the step's first pass: what those like them in later passes took. The n-th one of a name is like
  * the n-th one of that name. The first pass does not stand for the others: it is the first to read the weights that
