@@ -55,16 +55,11 @@ static int64_t likely_ns(const timeline *of, const timeline_record *record) {
 }
 
 static replay_owners owners_of(const timeline *of, const timeline_record *record, const timeline_call *call) {
-  const pd_activity *detail = &timeline_row(of, record)->detail;
   replay_owners owners = call->owner & (REPLAY_SYNC | REPLAY_PAGEABLE | REPLAY_ALLOCATOR);
   if (record->leaves_chain) owners |= REPLAY_CHAIN;
-  if (detail->kind == PD_ACTIVITY_MEMCPY && detail->u.copy.from == PD_MEMORY_PINNED) owners |= REPLAY_PINNED;
+  if (record->kind == PD_ACTIVITY_MEMCPY && timeline_row(of, record)->detail.u.copy.from == PD_MEMORY_PINNED)
+    owners |= REPLAY_PINNED;
   return owners;
-}
-
-/* Launched as a part of a graph: another graph would make neither it nor the gap before it shorter. */
-static bool is_in_graph(const timeline *of, const timeline_call *call) {
-  return facts_call(of->facts, call->source)->api == PD_API_GRAPH_LAUNCH;
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -81,13 +76,15 @@ static replay_record record_of(const timeline *of, const timeline_record *record
       .edge_first = record->edge_first,
       .edge_count = record->edge_count,
       .owners = owners_of(of, record, call)};
-  const bool shrinks = !is_in_graph(of, call);
+  const bool shrinks = !call->is_graph; /* another graph would make neither the record nor the gap before it shorter */
+  const bool inside = !shrinks && record > &of->records[call->record_first];
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = (int32_t)out.duration_ns;
   if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
     const int64_t captured = out.fixed_ns ? of->limits.short_graph_gap_ns : of->limits.graph_gap_ns;
     if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured));
-    out.recording_ns = (int32_t)(out.gap_ns - least(out.gap_ns, of->limits.queue_gap_ns));
+    if (inside) out.flags |= REPLAY_INSIDE;
+    out.recording_ns = (int32_t)(inside ? out.gap_ns : out.gap_ns - least(out.gap_ns, of->limits.queue_gap_ns));
   }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
   if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= TIMELINE_DELAY_GAPS * of->limits.gap_ns)

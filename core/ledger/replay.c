@@ -66,7 +66,8 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
 
 static int64_t gap_of(const replay_variant *variant, const replay_record *record, bool is_in_graph) {
   const int64_t added = record->recording_ns;
-  const int64_t own = record->gap_ns - added + (variant->keep < 1 ? (int64_t)((double)added * variant->keep) : added);
+  int64_t own = record->gap_ns;
+  if (variant->keep < 1) own -= added - (record->flags & REPLAY_INSIDE ? 0 : (int64_t)((double)added * variant->keep));
   const int64_t captured = record->gap_ns - record->fixed_gap_ns;
   return is_in_graph && captured < own ? captured : own;
 }

@@ -45,7 +45,8 @@ enum {
 /* Flags of a record. */
 enum {
   REPLAY_BY_CALL = 16, /* started during a long call or right after it */
-  REPLAY_DELAYED = 32  /* started late though nothing that is known held it up */
+  REPLAY_DELAYED = 32, /* started late though nothing that is known held it up */
+  REPLAY_INSIDE = 256  /* within a graph: without the recorder, nothing is left of its recording_ns */
 };
 
 /* There are many items: what only those that wait have lies in a list of its own. */

@@ -34,23 +34,42 @@ PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
 }
 
-/* Kernels of 3 us that a graph launches already: a graph makes neither them nor their gaps shorter. */
+/* Steps of one graph of 48 kernels of 3 us, recorded 1 us apart. */
+static void graph_steps(gains_rig *rig) {
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig->fake, s, at, at + STEP_NS);
+    fake_call(rig->fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig->thread, at, at + 4000, ++rig->correlation);
+    for (int64_t i = 0; i < 48; i++)
+      fake_kernel(rig->fake, "k", rig->main, at + 4000 + i * 4000, at + 7000 + i * 4000, rig->correlation);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", rig->thread, at + 5000, at + STEP_NS, ++rig->correlation);
+  }
+}
+
+/* A graph makes neither the kernels of another nor their gaps shorter. */
 PD_TEST(gains, what_is_in_a_graph_is_not_launched_for_less) {
   gains_rig rig;
   gains out;
   begin(&rig);
-  for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t at = (int64_t)s * STEP_NS;
-    fake_step(rig.fake, s, at, at + STEP_NS);
-    fake_call(rig.fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig.thread, at, at + 4000, ++rig.correlation);
-    for (int64_t i = 0; i < 48; i++)
-      fake_kernel(rig.fake, "k", rig.main, at + 4000 + i * 4000, at + 7000 + i * 4000, rig.correlation);
-    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 5000, at + STEP_NS, ++rig.correlation);
-  }
+  graph_steps(&rig);
   judge(&rig, PD_FACT_RECORDER_COST, &out);
   const gains_cause *launching = &out.causes[VERDICT_launch_bound];
   cr_assert_leq(launching->gain, 4000.0 / STEP_NS);
   cr_assert_float_eq(launching->gain, launching->captured, 1e-9);
+}
+
+PD_TEST(gains, what_lies_between_the_kernels_of_a_graph_is_the_recorders) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  rig.unprofiled_step_ns = 153000;
+  graph_steps(&rig);
+  judge(&rig, 0, &out);
+  cr_assert_float_eq(out.step_ns, 153000, 1000, "%g", out.step_ns);
+  begin(&rig);
+  graph_steps(&rig);
+  judge(&rig, PD_FACT_RECORDER_COST, &out); /* it costs nothing */
+  cr_assert_float_eq(out.step_ns, STEP_NS, 1000, "%g", out.step_ns);
 }
 
 /* Fewer and larger kernels would save more than twice the least gain that is named. */

@@ -55,7 +55,8 @@ static int64_t latency(const machine *self, const operation *op, const replay_va
 }
 
 static int64_t gap(const machine *self, const operation *op, const replay_variant *variant) {
-  int64_t own = op->own_gap_ns + (int64_t)((double)(op->gap_ns - op->own_gap_ns) * variant->keep);
+  const double keep = op->inside && variant->keep < 1 ? 0 : variant->keep;
+  int64_t own = op->own_gap_ns + (int64_t)((double)(op->gap_ns - op->own_gap_ns) * keep);
   if (in_graph(op, variant)) own = least(own, op->gap_ns - op->fixed_gap_ns);
   return variant->eager && op->delayed ? least(own, self->usual_gap_ns) : own;
 }
@@ -185,6 +186,7 @@ static void make_launch(machine *self, uint32_t i) {
   op->later_record = machine_chance(10);
   op->by_call = machine_chance(15);
   op->delayed = machine_chance(20);
+  op->inside = machine_chance(20);
   if (op->delayed) op->gap_ns += machine_draw(60000);
   op->own_gap_ns = op->gap_ns > 0 && machine_chance(50) ? machine_draw(op->gap_ns) : op->gap_ns;
   if (op->delayed) op->latency_ns += machine_draw(60000);

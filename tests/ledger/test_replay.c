@@ -39,7 +39,7 @@ static void translate_record(const machine *from, uint32_t i, replayed *to, uint
                             .edge_count = op->wait_count,
                             .owners = op->owners,
                             .flags = (op->by_call ? REPLAY_BY_CALL : 0) | (op->delayed ? REPLAY_DELAYED : 0) |
-                                     (op->later_record ? REPLAY_LATER_PASS : 0)};
+                                     (op->later_record ? REPLAY_LATER_PASS : 0) | (op->inside ? REPLAY_INSIDE : 0)};
   for (uint32_t w = 0; w < op->wait_count; w++)
     to->edges[(*edge_count)++] = (replay_edge){.record = to->record_of[op->waits[w]], .apart = op->apart[w]};
 }
