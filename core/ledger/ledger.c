@@ -10,6 +10,8 @@
 #include "facts/intervals.h"
 #include "facts/step_parts.h"
 
+#include <pdhost/array.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +65,15 @@ typedef struct device_lists {
   intervals of[LEDGER_FIRST_IDLE];
   intervals queued;             /* given to the device, not begun, and its latency is over */
   intervals before_temporaries; /* the nanosecond before each kernel on them */
+  uint32_t *copies;             /* and sets, rows: whose they are is asked once the host's time is divided */
+  uint64_t copy_count, copy_room;
 } device_lists;
+
+struct ledger_draft {
+  painter painter;
+  device_lists lists;
+  ledger made;
+};
 
 /* What a copy is by itself; `in_train`: made in a train_step, `of_batch`: by the training kit on a stream of kernels.
  */
@@ -106,33 +116,50 @@ static bool holds(const intervals *list, int64_t at) {
   return low < list->count && list->rows[low].start <= at;
 }
 
-static bool device_lists_fill(const trace_facts *facts, const intervals *alive, const intervals *train,
-                              device_lists *lists) {
+static bool add_copy(device_lists *lists, uint64_t row) {
+  if (!PD_ARRAY_FIT(lists->copies, lists->copy_room, lists->copy_count + 1)) return false;
+  lists->copies[lists->copy_count++] = (uint32_t)row;
+  return true;
+}
+
+/* All but whose the copies are. */
+static bool device_lists_fill(const trace_facts *facts, const intervals *alive, device_lists *lists) {
   const pd_device_props *device = facts->trace->device;
   const bool is_cuda = device && device->is_cuda;
   const int64_t latency = is_cuda ? LEDGER_LATENCY_CUDA_NS : LEDGER_LATENCY_OTHER_NS;
   const int64_t tiny = is_cuda ? LEDGER_TINY_CUDA_NS : LEDGER_TINY_OTHER_NS;
-  char *of_kernels = streams_of_kernels(facts);
-  bool ok = of_kernels != NULL;
+  bool ok = true;
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     const pd_call *call = row->call < facts->call_count ? facts_call(facts, row->call) : NULL;
     uint32_t cause = row->end_ns - row->start_ns < tiny ? LEDGER_tiny_kernels : LEDGER_compute;
-    if (facts_is_communication(facts, row->name)) {
+    const bool is_collective = facts_is_communication(facts, row->name);
+    const bool is_copy = row->detail.kind != PD_ACTIVITY_KERNEL && !is_collective;
+    if (is_collective) {
       cause = LEDGER_communication;
-    } else if (row->detail.kind != PD_ACTIVITY_KERNEL) {
-      const bool in_train = call && call->thread == LOOP_THREAD && holds(train, call->start_ns);
-      cause =
-          copy_cause(facts->trace, &row->detail, in_train,
-                     is_kits_copy(facts, row) && row->stream < facts->trace->streams.count && of_kernels[row->stream]);
-    } else if (call && alive->count && holds(alive, call->start_ns)) {
+    } else if (!is_copy && call && alive->count && holds(alive, call->start_ns)) {
       const bool in_part = row->range < facts->range_count && facts_range(facts, row->range)->part != PD_PART_NONE;
       if (!in_part) cause = LEDGER_temporaries;
     }
-    ok = intervals_add(&lists->of[cause], row->start_ns, row->end_ns);
+    ok = is_copy ? add_copy(lists, i) : intervals_add(&lists->of[cause], row->start_ns, row->end_ns);
     if (cause == LEDGER_temporaries)
       ok = ok && intervals_add(&lists->before_temporaries, row->start_ns - 1, row->start_ns);
     if (call) ok = ok && intervals_add(&lists->queued, call->end_ns + latency, row->start_ns);
+  }
+  return ok;
+}
+
+static bool add_copies(const trace_facts *facts, const intervals *train, device_lists *lists) {
+  char *of_kernels = lists->copy_count ? streams_of_kernels(facts) : NULL;
+  bool ok = of_kernels || !lists->copy_count;
+  for (uint64_t i = 0; ok && i < lists->copy_count; i++) {
+    const pd_device_row *row = facts_activity(facts, lists->copies[i]);
+    const pd_call *call = row->call < facts->call_count ? facts_call(facts, row->call) : NULL;
+    const bool in_train = call && call->thread == LOOP_THREAD && holds(train, call->start_ns);
+    const bool of_batch =
+        is_kits_copy(facts, row) && row->stream < facts->trace->streams.count && of_kernels[row->stream];
+    const uint32_t cause = copy_cause(facts->trace, &row->detail, in_train, of_batch);
+    ok = intervals_add(&lists->of[cause], row->start_ns, row->end_ns);
   }
   free(of_kernels);
   return ok;
@@ -140,29 +167,31 @@ static bool device_lists_fill(const trace_facts *facts, const intervals *alive, 
 
 /* ---- the whole ---- */
 
-static bool paint_device(painter *self, const intervals *train, ledger *out, intervals *queued,
-                         intervals *before_temporaries) {
-  const pd_device_props *device = self->facts->trace->device;
+/* Those of `causes`, in their order. */
+static bool paint_busy(ledger_draft *self, uint32_t first, uint32_t end) {
+  bool ok = true;
+  for (uint32_t cause = first; cause < end && ok; cause++) {
+    const bool is_kept = cause == LEDGER_communication && self->lists.of[cause].count;
+    ok = paint(&self->painter, cause, &self->lists.of[cause]);
+    if (!is_kept) continue;
+    self->made.communication = self->painter.mine;
+    self->painter.mine = (intervals){0};
+  }
+  return ok;
+}
+
+/* Kernels own their time before copies do. */
+static bool paint_kernels(ledger_draft *self) {
+  const trace_facts *facts = self->painter.facts;
+  const pd_device_props *device = facts->trace->device;
   const int64_t latency = device && device->is_cuda ? LEDGER_LATENCY_CUDA_NS : LEDGER_LATENCY_OTHER_NS;
   intervals alive = {0};
-  device_lists lists;
-  memset(&lists, 0, sizeof lists);
-  out->passes = ledger_passes_per_step(self->facts);
-  bool ok = ledger_streams_serialised(self->facts, latency, &lists.of[LEDGER_serialised]) &&
-            ledger_passes_cost(self->facts, out->passes, &lists.of[LEDGER_passes]) &&
-            temporaries_find(self->facts, &out->allocations, &out->allocated_bytes, &alive) &&
-            device_lists_fill(self->facts, &alive, train, &lists);
-  for (uint32_t cause = 0; cause < LEDGER_FIRST_IDLE; cause++) {
-    const bool is_kept = cause == LEDGER_communication && lists.of[cause].count;
-    ok = ok && paint(self, cause, &lists.of[cause]);
-    intervals_free(&lists.of[cause]);
-    if (!is_kept) continue;
-    out->communication = self->mine;
-    self->mine = (intervals){0};
-  }
+  self->made.passes = ledger_passes_per_step(facts);
+  const bool ok = ledger_streams_serialised(facts, latency, &self->lists.of[LEDGER_serialised]) &&
+                  ledger_passes_cost(facts, self->made.passes, &self->lists.of[LEDGER_passes]) &&
+                  temporaries_find(facts, &self->made.allocations, &self->made.allocated_bytes, &alive) &&
+                  device_lists_fill(facts, &alive, &self->lists) && paint_busy(self, 0, LEDGER_copy_read);
   intervals_free(&alive);
-  *queued = lists.queued;
-  *before_temporaries = lists.before_temporaries;
   return ok;
 }
 
@@ -237,32 +266,56 @@ static bool paint_idle(painter *self, const gains *of, intervals *queued, interv
   return ok;
 }
 
-bool ledger_open(const trace_facts *facts, const gains *of, ledger *out) {
-  painter self = {.facts = facts};
-  ledger_host host;
-  intervals queued = {0}, before_temporaries = {0};
-  *out = (ledger){0};
-  memset(&host, 0, sizeof host);
-  out->rows = self.rows = calloc((facts->step_count + 1) * LEDGER_OWNER_COUNT, sizeof *self.rows);
-  bool ok = self.rows != NULL;
+ledger_draft *ledger_begin(const trace_facts *facts) {
+  ledger_draft *self = calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->painter.facts = facts;
+  self->made.rows = self->painter.rows =
+      calloc((facts->step_count + 1) * LEDGER_OWNER_COUNT, sizeof *self->painter.rows);
+  bool ok = self->painter.rows != NULL;
   for (uint64_t s = 0; ok && s < facts->step_count; s++) {
     const pd_trace_step *step = facts_step(facts, s);
-    ok = intervals_add(&self.left, step->start_ns, step->end_ns);
-    out->launches += step->launches;
+    ok = intervals_add(&self->painter.left, step->start_ns, step->end_ns);
+    self->made.launches += step->launches;
   }
-  ok = ok && intervals_merge(&self.left) && ledger_host_open(facts, of, &host) &&
-       paint_device(&self, &host.train, out, &queued, &before_temporaries) &&
-       paint_idle(&self, of, &queued, &before_temporaries, &host);
-  out->blocking_calls = host.blocking_calls;
-  out->blocking_steps = host.blocking_steps;
+  if (ok && intervals_merge(&self->painter.left) && paint_kernels(self)) return self;
+  ledger_drop(self);
+  return NULL;
+}
+
+void ledger_drop(ledger_draft *self) {
+  if (!self) return;
+  for (uint32_t cause = 0; cause < LEDGER_FIRST_IDLE; cause++) intervals_free(&self->lists.of[cause]);
+  intervals_free(&self->lists.queued);
+  intervals_free(&self->lists.before_temporaries);
+  free(self->lists.copies);
+  intervals_free(&self->painter.left);
+  intervals_free(&self->painter.mine);
+  intervals_free(&self->painter.next);
+  ledger_free(&self->made);
+  free(self);
+}
+
+bool ledger_end(ledger_draft *self, const gains *of, ledger *out) {
+  *out = (ledger){0};
+  if (!self) return false;
+  ledger_host host;
+  memset(&host, 0, sizeof host);
+  const bool ok = ledger_host_open(self->painter.facts, of, &host) &&
+                  add_copies(self->painter.facts, &host.train, &self->lists) &&
+                  paint_busy(self, LEDGER_copy_read, LEDGER_FIRST_IDLE) &&
+                  paint_idle(&self->painter, of, &self->lists.queued, &self->lists.before_temporaries, &host);
+  self->made.blocking_calls = host.blocking_calls;
+  self->made.blocking_steps = host.blocking_steps;
   ledger_host_free(&host);
-  intervals_free(&queued);
-  intervals_free(&before_temporaries);
-  intervals_free(&self.left);
-  intervals_free(&self.mine);
-  intervals_free(&self.next);
-  if (!ok) ledger_free(out);
+  if (ok) *out = self->made;
+  if (ok) self->made = (ledger){0};
+  ledger_drop(self);
   return ok;
+}
+
+bool ledger_open(const trace_facts *facts, const gains *of, ledger *out) {
+  return ledger_end(ledger_begin(facts), of, out);
 }
 
 void ledger_free(ledger *self) {

@@ -114,6 +114,13 @@ typedef struct ledger {
 
 /* `of`: this window's gains. false on no memory. */
 bool ledger_open(const trace_facts *facts, const gains *of, ledger *out);
+
+/* The same in two parts, since the gains take longer than all else: what kernels own needs none of them. NULL on no
+ * memory. ledger_end frees the draft, whatever it returns; it returns false on no memory, and for NULL. */
+typedef struct ledger_draft ledger_draft;
+ledger_draft *ledger_begin(const trace_facts *facts);
+bool ledger_end(ledger_draft *draft, const gains *of, ledger *out);
+void ledger_drop(ledger_draft *draft); /* in place of ledger_end; NULL is nothing */
 void ledger_free(ledger *self);
 
 const char *ledger_key(uint32_t cause);

@@ -67,8 +67,13 @@ const pd_table_set *tables_make(const table_work *given) {
   filled.stacks = &stacks;
   for (uint32_t i = 0; i < count && ok; i++)
     if (all[i].wanted && !needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
+  ledger_draft *draft = ok ? ledger_begin(work->facts) : NULL;
   filled.gains = work->promise.wait(work->promise.of);
-  ok = ok && filled.gains && ledger_open(work->facts, filled.gains, &owners);
+  ok = draft && filled.gains;
+  if (ok)
+    ok = ledger_end(draft, filled.gains, &owners);
+  else
+    ledger_drop(draft);
   filled.ledger = &owners;
   for (uint32_t i = 0; i < count && ok; i++)
     if (all[i].wanted && needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
