@@ -45,8 +45,8 @@
 /* Recording one record, where no operation lies in another. */
 #define GAINS_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel. Steps that wait for the device keep it
- * without launching. With it, the copy of the batch and gaps of 0.3 and 0.5 us (timeline_limits.h), 287 savings of
- * graphs on H100 and H200, of 30 kinds of steps, were missed by 0.7 points at the median and 5.3 at p95. */
+ * without launching. With it, the copy of the batch and gaps twice as long as today's (timeline_limits.h), 287 savings
+ * of graphs on H100 and H200, of 30 kinds of steps, were missed by 0.7 points at the median and 5.3 at p95. */
 #define GAINS_GRAPH_LAUNCH_NS 3000
 /* A graph reads its batch at one place, and a batch that is on the device already is copied there. The two copies, of
  * images and labels, take GAINS_GRAPH_INPUT_NS together, and move the bytes at this part of the memory's peak rate. On
