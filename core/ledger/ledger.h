@@ -119,8 +119,8 @@ bool ledger_open(const trace_facts *facts, const gains *of, ledger *out);
  * memory. ledger_end frees the draft, whatever it returns; it returns false on no memory, and for NULL. */
 typedef struct ledger_draft ledger_draft;
 ledger_draft *ledger_begin(const trace_facts *facts);
-bool ledger_end(ledger_draft *draft, const gains *of, ledger *out);
-void ledger_drop(ledger_draft *draft); /* in place of ledger_end; NULL is nothing */
+bool ledger_end(ledger_draft *self, const gains *of, ledger *out);
+void ledger_drop(ledger_draft *self); /* in place of ledger_end; NULL is nothing */
 void ledger_free(ledger *self);
 
 const char *ledger_key(uint32_t cause);

@@ -350,8 +350,9 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
                     .has_inputs = facts->trace->facts & PD_FACT_INPUT,
                     .passes = 1};
   const bool ok = judge_device(out) && count_lost(out) && judge_threads(out) && set_bounds(out) &&
-                  timeline_see_ranges(out) && take_calls(out) && timeline_link(out) && timeline_own(out) && timeline_itemise(out) && timeline_mark_outside(out) &&
-                  timeline_find_passes(out) && timeline_find_chains(out) && timeline_count_idle(out);
+                  timeline_see_ranges(out) && take_calls(out) && timeline_link(out) && timeline_own(out) &&
+                  timeline_itemise(out) && timeline_mark_outside(out) && timeline_find_passes(out) &&
+                  timeline_find_chains(out) && timeline_count_idle(out);
   if (ok) timeline_count_beside(out);
   return ok && fill(out);
 }

@@ -42,7 +42,8 @@ static void graph_steps(gains_rig *rig) {
     fake_call(rig->fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig->thread, at, at + 4000, ++rig->correlation);
     for (int64_t i = 0; i < 48; i++)
       fake_kernel(rig->fake, "k", rig->main, at + 4000 + i * 4000, at + 7000 + i * 4000, rig->correlation);
-    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", rig->thread, at + 5000, at + STEP_NS, ++rig->correlation);
+    fake_call(rig->fake, PD_API_SYNC, "cudaDeviceSynchronize", rig->thread, at + 5000, at + STEP_NS,
+              ++rig->correlation);
   }
 }
 

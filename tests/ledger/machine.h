@@ -19,7 +19,7 @@ typedef struct operation {
   uint32_t awaited; /* operation */
   replay_owners owner, owners, pauses;
   bool later_pass, later_record, scaled, by_call, delayed;
-  bool inside; /* of a recorded graph: the recorder's gap is there or not */
+  bool inside;                                      /* of a recorded graph: the recorder's gap is there or not */
   bool outside;                                     /* of a captured graph, wherever its call is */
   int64_t start_ns, kernel_start_ns, kernel_end_ns; /* of the last simulation */
   bool launched, done;
