@@ -67,6 +67,7 @@ static void see_program(gains_replays *self) {
     const replay_record *record = &of->records[r];
     self->owners |= record->owners;
     self->has_delayed |= (record->flags & REPLAY_DELAYED) != 0;
+    self->has_inside |= (record->flags & REPLAY_INSIDE) != 0;
     for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++)
       self->has_apart |= of->edges[e].apart;
   }
@@ -121,6 +122,8 @@ double gains_replays_make(gains_replays *self, const replay_variant *variant) {
   keep_mean(self, variant, mean);
   return mean;
 }
+
+void gains_replays_forget(gains_replays *self) { self->known_count = 0; }
 
 /* NULL: not made yet. */
 static const gains_known *find_known(const gains_replays *self, const replay_variant *variant) {

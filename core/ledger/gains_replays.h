@@ -45,7 +45,7 @@ typedef struct gains_replays {
   uint32_t first, count; /* steps that are judged */
   replay_owners owners;  /* that items or records have */
   replay_owners span_owners;
-  bool has_apart, has_delayed;
+  bool has_apart, has_delayed, has_inside;
   uint32_t busy_count;
   gains_known known[GAINS_REPLAYS_KNOWN];
   gains_busy busy[GAINS_REPLAYS_BUSY];
@@ -62,6 +62,8 @@ double gains_replays_make(gains_replays *self, const replay_variant *variant);
 /* Makes several, of long programs on as many threads as there are processors, up to four. Their means are then known to
  * gains_replays_mean. `bounds` are any's. */
 void gains_replays_make_all(gains_replays *self, gains_job *jobs, uint32_t count);
+/* The replays that are known were made with another replay.inside. */
+void gains_replays_forget(gains_replays *self);
 /* Makes those of `variants` whose means are not known. */
 void gains_replays_know(gains_replays *self, const replay_variant *variants, uint32_t count);
 /* The mean of a replay that was made before, where there is one; `bounds` may be those of any. */

@@ -65,7 +65,7 @@ typedef struct device_lists {
   intervals of[LEDGER_FIRST_IDLE];
   intervals queued;             /* given to the device, not begun, and its latency is over */
   intervals before_temporaries; /* the nanosecond before each kernel on them */
-  uint32_t *copies;             /* and sets, rows: whose they are is asked once the host's time is divided */
+  uint32_t *copies;             /* rows of copies and sets; add_copies finds their causes */
   uint64_t copy_count, copy_room;
 } device_lists;
 
@@ -122,7 +122,7 @@ static bool add_copy(device_lists *lists, uint64_t row) {
   return true;
 }
 
-/* All but whose the copies are. */
+/* All lists but those of copies, which add_copies fills. */
 static bool device_lists_fill(const trace_facts *facts, const intervals *alive, device_lists *lists) {
   const pd_device_props *device = facts->trace->device;
   const bool is_cuda = device && device->is_cuda;
@@ -167,7 +167,7 @@ static bool add_copies(const trace_facts *facts, const intervals *train, device_
 
 /* ---- the whole ---- */
 
-/* Those of `causes`, in their order. */
+/* Gives the causes [first, end) their time, in this order. */
 static bool paint_busy(ledger_draft *self, uint32_t first, uint32_t end) {
   bool ok = true;
   for (uint32_t cause = first; cause < end && ok; cause++) {

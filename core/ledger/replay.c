@@ -64,10 +64,11 @@ static int64_t latency_of(const run_state *self, const replay_item *item, const 
   return latency < most ? latency : most;
 }
 
-static int64_t gap_of(const replay_variant *variant, const replay_record *record, bool is_in_graph) {
-  const int64_t added = record->recording_ns;
+static int64_t gap_of(const run_state *self, const replay_record *record, bool is_in_graph) {
+  const double added = record->recording_ns, keep = self->variant->keep;
   int64_t own = record->gap_ns;
-  if (variant->keep < 1) own -= added - (record->flags & REPLAY_INSIDE ? 0 : (int64_t)((double)added * variant->keep));
+  if (keep < 1)
+    own -= record->recording_ns - (int64_t)(added * (record->flags & REPLAY_INSIDE ? self->program->inside : keep));
   const int64_t captured = record->gap_ns - record->fixed_gap_ns;
   return is_in_graph && captured < own ? captured : own;
 }
@@ -88,7 +89,7 @@ static void launch(run_state *self, const replay_item *item, uint32_t index, int
   }
   int64_t *available = &program->available[record->stream];
   const bool captured = is_captured(self->variant, item);
-  int64_t gap = gap_of(self->variant, record, captured);
+  int64_t gap = gap_of(self, record, captured);
   if (self->variant->eager && (record->flags & REPLAY_DELAYED) && gap > program->gap_ns) gap = program->gap_ns;
   int64_t start = later(now + latency_of(self, item, record), *available + gap);
   for (uint32_t e = record->edge_first; e < record->edge_first + record->edge_count; e++) {

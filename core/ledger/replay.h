@@ -46,7 +46,7 @@ enum {
 enum {
   REPLAY_BY_CALL = 16, /* started during a long call or right after it */
   REPLAY_DELAYED = 32, /* started late though nothing that is known held it up */
-  REPLAY_INSIDE = 256  /* within a graph: without the recorder, nothing is left of its recording_ns */
+  REPLAY_INSIDE = 256  /* within a graph: without the recorder, `inside` of its recording_ns is left */
 };
 
 /* There are many items: what only those that wait have lies in a list of its own. */
@@ -109,6 +109,7 @@ typedef struct replay {
   uint32_t record_count, stream_count, lane_count, step_count;
   int64_t start_ns;           /* all lanes begin here */
   int64_t latency_ns, gap_ns; /* the usual ones, for REPLAY_DELAYED */
+  double inside;              /* 0..1, for REPLAY_INSIDE where `keep` of a variant is below 1 */
   /* scratch of replay_steps, made by replay_open */
   int64_t *ends;      /* by record */
   int64_t *available; /* by stream */

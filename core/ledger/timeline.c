@@ -205,6 +205,8 @@ static bool judge_threads(timeline *self) {
   free(use_of);
   free(uses);
   free(overlaps);
+  free(self->works);
+  self->works = NULL;
   return ok;
 }
 

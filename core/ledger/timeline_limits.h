@@ -31,9 +31,10 @@ typedef struct timeline_limits {
  * short_graph_gap: without the recorder, kernels of a graph follow one another at once: 20 windows of graphs took 9 us
  * more than their kernels. Where a second stream was in use, each of the kernels took 0.3 us longer. With 0.15 us, and
  * 0.3 us before short kernels, 177 savings of graphs on an H200 are missed by 0.84 points at the median and 6.9 at p95;
- * with twice as much by 1.3 and 8, and with a third by 1.4 and 8.2. pause, cold: on an H200, taking 1.2 ms of computing
- * out of a step saved 24 to 48 us more than that in five of ten kinds of steps, of 170 to 900 us, and 3 to 11 us in the
- * others, most of which wait for the device. Recording made the launching of those five 1.1 to 1.9 times as long. */
+ * with twice these gaps by 1.3 and 8, and with a third of them by 1.4 and 8.2. pause, cold: on an H200, taking 1.2 ms
+ * of computing out of a step saved 24 to 48 us more than that in five of ten kinds of steps, of 170 to 900 us, and 3 to
+ * 11 us in the others, most of which wait for the device. Recording made the launching of those five 1.1 to 1.9 times
+ * as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
   if (!is_gpu)
     return (timeline_limits){

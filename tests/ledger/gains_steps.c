@@ -67,6 +67,11 @@ PD_TEST(gains, what_lies_between_the_kernels_of_a_graph_is_the_recorders) {
   graph_steps(&rig);
   judge(&rig, 0, &out);
   cr_assert_float_eq(out.step_ns, 153000, 1000, "%g", out.step_ns);
+  begin(&rig); /* a part of it */
+  rig.unprofiled_step_ns = 180000;
+  graph_steps(&rig);
+  judge(&rig, 0, &out);
+  cr_assert_float_eq(out.step_ns, 180000, 1000, "%g", out.step_ns);
   begin(&rig);
   graph_steps(&rig);
   judge(&rig, PD_FACT_RECORDER_COST, &out); /* it costs nothing */

@@ -55,7 +55,7 @@ static int64_t latency(const machine *self, const operation *op, const replay_va
 }
 
 static int64_t gap(const machine *self, const operation *op, const replay_variant *variant) {
-  const double keep = op->inside && variant->keep < 1 ? 0 : variant->keep;
+  const double keep = op->inside && variant->keep < 1 ? self->inside : variant->keep;
   int64_t own = op->own_gap_ns + (int64_t)((double)(op->gap_ns - op->own_gap_ns) * keep);
   if (in_graph(op, variant)) own = least(own, op->gap_ns - op->fixed_gap_ns);
   return variant->eager && op->delayed ? least(own, self->usual_gap_ns) : own;
@@ -230,6 +230,7 @@ void machine_make(machine *self) {
   self->steps = (uint32_t)machine_draw(MOST_STEPS - 1) + 1;
   self->usual_latency_ns = machine_draw(9000);
   self->usual_gap_ns = machine_draw(1500);
+  self->inside = machine_chance(50) ? 0 : (double)machine_draw(4) / 4;
   for (uint32_t i = 0; i < self->count; i++) {
     operation *op = &self->ops[i];
     *op = (operation){.host_ns = machine_draw(30000),

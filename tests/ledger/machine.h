@@ -29,6 +29,7 @@ typedef struct machine {
   operation ops[MOST_OPS];
   uint32_t count, lanes, streams, steps;
   int64_t usual_latency_ns, usual_gap_ns; /* of a record that is not delayed */
+  double inside;                          /* of the recorder's gaps within graphs, what stays without it */
   int64_t clocks[MOST_LANES];             /* of the last simulation: the end of each lane */
 } machine;
 

@@ -78,6 +78,7 @@ static void translate(const machine *from, replayed *to) {
   to->replay.step_count = from->steps;
   to->replay.latency_ns = from->usual_latency_ns;
   to->replay.gap_ns = from->usual_gap_ns;
+  to->replay.inside = from->inside;
 }
 
 static replay_variant random_variant(void) {
