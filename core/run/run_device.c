@@ -74,24 +74,45 @@ static const char *where_chosen(const config *settings) {
   return NULL;
 }
 
-static pd_status borrow(run_state *run, config *settings, error *err) {
-  const run_state *of = run->beside;
-  if (settings->device_auto) {
-    const pd_status status = config_load_device(settings, of->settings->device.plugin->table->name, err);
-    if (status != PD_OK) return status;
-  }
+static pd_status open_beside(run_state *run, const run_state *of, error *err) {
+  char message[1024];
+  uint64_t allocated, reserved;
   run->device_host = of->device_host;
   run->device_ops = of->device_ops;
   run->access = of->access;
   run->props = of->props;
   run->services.device = &run->access;
-  return PD_OK;
+  pd_status status = run->device_ops->memory->usage(run->access.device, &allocated, &reserved, &run->peak_before_bytes);
+  if (status == PD_OK && !run->props.is_cuda) {
+    run->access.stream = NULL;
+    status = run->device_ops->stream->create(run->access.device, &run->access.stream);
+  }
+  if (status == PD_OK) return PD_OK;
+  service_host_take_message(run->device_host, message, sizeof message);
+  return error_set(err, status, CODE_DEVICE, "device: %s", message[0] ? message : service_status_text(status));
+}
+
+static void leave_beside(const run_state *run) {
+  const pd_memory_ops *memory = run->device_ops->memory;
+  char unread[1024];
+  if (run->access.stream && run->access.stream != run->beside->access.stream)
+    run->device_ops->stream->destroy(run->access.device, run->access.stream);
+  if (PD_HAS(pd_memory_ops, memory, trim) && memory->trim)
+    (void)memory->trim(run->access.device, run->peak_before_bytes);
+  service_host_take_message(run->device_host, unread, sizeof unread); /* else the other run would tell it as its own */
+}
+
+static void close_own(const run_state *run) {
+  if (run->access.stream) run->device_ops->stream->destroy(run->access.device, run->access.stream);
+  board_enter("device", "", "closing");
+  run->device_ops->close(run->access.device);
+  board_leave();
 }
 
 int run_device_open(run_state *run, config *settings) {
   static error err; /* 20 KiB: too large for the stack of a small thread; the loop thread's alone */
   error_clear(&err);
-  const pd_status status = run->beside             ? borrow(run, settings, &err)
+  const pd_status status = run->beside             ? open_beside(run, run->beside, &err)
                            : settings->device_auto ? open_auto(run, settings, &err)
                                                    : open_with(run, settings, &err);
   if (status == PD_OK) return CODE_DONE;
@@ -109,10 +130,10 @@ void run_device_close(run_state *run) {
       if (run->events[i].end) stream->event_destroy(run->access.device, run->events[i].end);
       if (run->events[i].restart) stream->event_destroy(run->access.device, run->events[i].restart);
     }
-    if (run->access.stream && !run->beside) stream->destroy(run->access.device, run->access.stream);
-    board_enter("device", "", "closing");
-    if (!run->beside) run->device_ops->close(run->access.device);
-    board_leave();
+    if (run->beside)
+      leave_beside(run);
+    else
+      close_own(run);
   }
   memset(run->events, 0, sizeof run->events);
   memset(&run->access, 0, sizeof run->access);

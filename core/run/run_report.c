@@ -120,7 +120,6 @@ pd_status run_report_summary(run_state *run, const config *settings, pd_summary 
   uint64_t allocated = 0;
   (void)run->device_ops->memory->usage(run->access.device, &allocated, &summary->peak_reserved_bytes,
                                        &summary->peak_allocated_bytes);
-  if (summary->peak_allocated_bytes == run->beside_peak_bytes) summary->peak_allocated_bytes = run->own_peak_bytes;
   for (uint64_t i = 0; i < step_log_count(run->log); i++) {
     const pd_step_stats *step = step_log_at(run->log, i);
     if (step->reserved_bytes > summary->peak_reserved_bytes) summary->peak_reserved_bytes = step->reserved_bytes;

@@ -52,8 +52,9 @@ typedef struct run_state {
   service_host *scenario_host;
   bool scenario_ready; /* init returned PD_OK: teardown is due */
 
-  const struct run_state *beside; /* the run whose device and stream this one uses; NULL: it has its own */
+  const struct run_state *beside; /* the run whose device this one uses (run_device.h); NULL: it has its own */
   const pd_device_ops *device_ops;
+  uint64_t peak_before_bytes; /* of that device's memory, before this run */
   pd_device_access access;
   pd_device_props props;
   pd_offers offers;
@@ -86,8 +87,6 @@ typedef struct run_state {
   uint64_t dialled_steps;
   bool sync_timing, timer_only, amp, prefetch_to_device;
   bool benchmark; /* the step is timed alone */
-  /* Of the device's memory: the peak before there was a run beside this one, and with those. Equal: there was none. */
-  uint64_t own_peak_bytes, beside_peak_bytes;
   pd_profile_options profile_options;
   struct rank_live *live;   /* NULL: one rank, or a run within another */
   struct rank_group *ranks; /* NULL: one rank */

@@ -52,6 +52,8 @@ MEMORY_TEST(the_pool_keeps_what_is_freed_and_the_plain_allocator_does_not) {
   give(PD_ALLOCATOR_POOL, 512, second);
   rig_sync(&rig);
   expect_usage(0, 1536, 5632);
+  rig_ok(&rig, rig.ops->memory->trim(rig.device, 2048), "trim");
+  expect_usage(0, 0, 2048);
   rig_close(&rig);
 }
 

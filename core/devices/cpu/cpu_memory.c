@@ -211,6 +211,14 @@ static pd_status usage(pd_device *device, uint64_t *allocated, uint64_t *reserve
   return PD_OK;
 }
 
+static pd_status trim(pd_device *device, uint64_t peak_allocated) {
+  pthread_mutex_lock(&device->lock);
+  pool_trim(device);
+  device->peak_allocated = peak_allocated > device->allocated ? peak_allocated : device->allocated;
+  pthread_mutex_unlock(&device->lock);
+  return PD_OK;
+}
+
 typedef struct copy_arguments {
   void *to;
   const void *from;
@@ -249,4 +257,5 @@ const pd_memory_ops cpu_memory_ops = {.size = sizeof(pd_memory_ops),
                                       .host_alloc = host_alloc,
                                       .host_free = host_free,
                                       .usage = usage,
-                                      .copy = copy};
+                                      .copy = copy,
+                                      .trim = trim};

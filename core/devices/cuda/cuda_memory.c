@@ -141,6 +141,16 @@ static pd_status usage(pd_device *device, uint64_t *allocated, uint64_t *reserve
   return PD_OK;
 }
 
+static pd_status trim(pd_device *device, uint64_t peak_allocated) {
+  pd_status status = cuda_bind(device);
+  if (status == PD_OK) status = cuda_check(device, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  if (status == PD_OK) status = cuda_check(device, cudaMemPoolTrimTo(device->pool, 0), "cudaMemPoolTrimTo");
+  if (status != PD_OK) return status;
+  const uint64_t now = atomic_load_explicit(&device->allocated, memory_order_relaxed);
+  atomic_store_explicit(&device->peak, peak_allocated > now ? peak_allocated : now, memory_order_relaxed);
+  return PD_OK;
+}
+
 static pd_status copy(pd_device *device, pd_stream *stream, void *to, const void *from, uint64_t bytes,
                       pd_copy_kind kind) {
   if (!bytes) return PD_OK;
@@ -158,4 +168,5 @@ const pd_memory_ops cuda_memory_ops = {.size = sizeof(pd_memory_ops),
                                        .host_alloc = host_alloc,
                                        .host_free = host_free,
                                        .usage = usage,
-                                       .copy = copy};
+                                       .copy = copy,
+                                       .trim = trim};

@@ -82,6 +82,9 @@ typedef struct pd_memory_ops {
    * returns once the host memory may be reused (to the device) or holds the data (from it). [any thread] */
   pd_status (*copy)(pd_device *device, pd_stream *stream, void *to, const void *from, uint64_t bytes,
                     pd_copy_kind kind);
+  /* After a run that was beside another one on the device: what the pool keeps and nobody uses goes back to the system,
+   * and the peak is `peak_allocated` again, or what is allocated now if that is more. NULL: neither. [loop thread] */
+  pd_status (*trim)(pd_device *device, uint64_t peak_allocated) PD_OR_ZERO;
 } pd_memory_ops;
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */

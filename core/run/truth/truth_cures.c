@@ -22,8 +22,8 @@
 /* As many as it takes to tell an effect from chance (truth_figures.c). */
 enum { ROUNDS_USUAL = 6 };
 
-/* The run once more, with a cure. It has the run's device and stream, so that the libraries of both take the same
- * kernels. With a stream of its own both would be slower: on an H200 each kernel of a graph took 0.3 us longer. */
+/* The run once more, with a cure. It is beside the run (run_device.h), but for ranks, which tell the devices of their
+ * runs apart. */
 typedef struct twin {
   config *settings;
   run_state *run;
@@ -61,7 +61,7 @@ static bool open_twin(const run_state *of, const char *settings, twin *out) {
   const pd_log_level level = log_level();
   if (level == PD_LOG_WARN || level == PD_LOG_INFO) log_set_level(PD_LOG_ERROR); /* of keys that the cure makes idle */
   bool ok = out->run && load_twin(of, settings, out);
-  if (ok && !of->ranks) out->run->beside = of; /* ranks tell the devices of their runs apart */
+  if (ok && !of->ranks) out->run->beside = of;
   if (ok) out->settings->quiet = true;
   ok = ok && run_parts_open(out->run, out->settings) == CODE_DONE;
   if (ok && config_dial_of(out->settings, &asked)) { /* as much is injected as in the run itself */
@@ -121,15 +121,8 @@ static pd_status try_cures_of_ranks(run_state *run, uint64_t rounds) {
   return status;
 }
 
-static uint64_t peak_of(const run_state *run) {
-  uint64_t allocated, reserved, peak = 0;
-  (void)run->device_ops->memory->usage(run->access.device, &allocated, &reserved, &peak);
-  return peak;
-}
-
 pd_status truth_cures_run(run_state *run) {
   if (strcmp(run->settings->truth.cures, TRUTH_CURES_AUTO) != 0) return PD_OK;
-  run->own_peak_bytes = peak_of(run);
   arena texts = {.failed = false};
   const verdict_setting setting = {.cures = PD_HAS(pd_scenario_ops, run->scenario, cures) ? run->scenario->cures : NULL,
                                    .offers = run->offers,
@@ -148,6 +141,5 @@ pd_status truth_cures_run(run_state *run) {
   }
   if (status == PD_OK) status = try_cures_of_ranks(run, rounds);
   arena_free(&texts);
-  run->beside_peak_bytes = peak_of(run);
   return status;
 }
