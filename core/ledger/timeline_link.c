@@ -104,6 +104,7 @@ static bool find_queued(timeline *self) {
       latencies[latency_count++] = record->latency_ns;
     if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call, record->kind == PD_ACTIVITY_KERNEL};
   }
+  for (uint64_t s = 0; ok && s < streams; s++) self->streams_used += ends[s].ns != INT64_MIN;
   if (ok) {
     self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);
     self->gap_ns = median(gaps, gap_count, self->limits.gap_ns / 4);

@@ -70,6 +70,27 @@ PD_TEST(gains, a_graph_has_a_batch_on_the_device_copied_to_where_it_reads) {
   cr_assert_float_eq(captured_ns(&out[0]) - captured_ns(&out[1]), copies, 1);
 }
 
+PD_TEST(gains, kernels_of_a_graph_are_further_apart_where_a_second_stream_is_in_use) {
+  double captured[2];
+  for (int beside = 0; beside < 2; beside++) {
+    gains_rig rig;
+    gains out;
+    begin(&rig);
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = add_step(&rig, s), first = at + 100000;
+      launch(&rig, beside ? rig.side : rig.main, at, at + 2000, at + 4000);
+      launch(&rig, rig.main, at + 1000, at + 5000, first - 3000);
+      for (int64_t i = 0; i < 10; i++)
+        launch(&rig, rig.main, at + 2000 + i * 1000, first + i * 9000, first + i * 9000 + 6000);
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 15000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_RECORDER_COST, &out);
+    captured[beside] = captured_ns(&out);
+  }
+  cr_assert_float_eq(captured[0] - captured[1], 10 * 200, 500, "%g", captured[0] - captured[1]);
+}
+
 /* Ten launches of 6 us before what the training kit computes with two threads, and ten within it. The captured graph of
  * the kit's step holds the latter alone, and the graph of another program all. */
 PD_TEST(gains, what_a_scenario_launches_beside_the_model_stays_beside_the_graph) {
