@@ -101,7 +101,7 @@ typedef struct timeline {
   uint32_t unlinked;       /* its other records without a call */
   uint32_t device_records; /* of the judged device, all */
   uint32_t devices;
-  uint32_t streams_used; /* of the judged device, in the steps */
+  uint32_t streams_used;      /* of the judged device, in the steps */
   int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;
