@@ -6,7 +6,7 @@ whose text is fixed: no warning, and not what a comparison says, since times dec
 too: with --verdicts only the commands whose verdict is quoted are run, and nothing else of them is compared. A translation
 (NAME.zh.md) is not run: its commands and lines have to be those of the English document, which doc_pairs.py compares.
 Commands that only read files run beside corpus/, and print the same each time: each quoted line has to be there with all its
-words, in that order.
+words, in that order, and with all its figures where the files are those of corpus/.
 
     doc_commands.py [--verdicts] PDHOST CONF_FOLDER DOCUMENT...
 """
@@ -243,14 +243,15 @@ def complaints(quoted, result, document):
 READS_FILES = ("analyze", "diff", "score", "check", "rerun", "open")
 
 
-def missing_lines(quoted, result):
-    """What the quoted lines say that a command which reads files does not print; figures may be those of another build."""
-    printed, at, found = [words(line) for line in result.stdout.splitlines()], 0, []
+def missing_lines(quoted, result, with_figures):
+    """What the quoted lines say that a command which reads files does not print."""
+    said = str.split if with_figures else words
+    printed, at, found = [said(line) for line in result.stdout.splitlines()], 0, []
     for line in quoted:
         if not words(line):
             continue
-        if words(line) in printed[at:]:
-            at += printed[at:].index(words(line)) + 1
+        if said(line) in printed[at:]:
+            at += printed[at:].index(said(line)) + 1
         else:
             found.append(f"no longer printed, or not in this order: {line}")
     return found
@@ -280,11 +281,12 @@ def main(*arguments):
                 if verdicts and not verdict_of(quoted):
                     continue
                 reads = command[1] in READS_FILES
+                reads_corpus = any(word.startswith("corpus/") for word in command)
                 measures = "conf/vec_dot.ini" in command or "benchmark" in command or "compare" in command
                 for _ in range(1 if measures else TRIES):
                     result, written = run(pdhost, folder, command)
                     good = result.returncode in ((0, 7) if measures else (0,)) and (result.stdout or not quoted)
-                    found = missing_of_measurement(quoted, result) if measures else missing_lines(quoted, result) if reads else \
+                    found = missing_of_measurement(quoted, result) if measures else missing_lines(quoted, result, reads_corpus) if reads else \
                         wrong_verdict(quoted, result) if verdicts else complaints(quoted, result, written)
                     if not good or not found:
                         break

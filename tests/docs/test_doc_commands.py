@@ -48,10 +48,11 @@ class DocCommands(unittest.TestCase):
 
     def test_what_reads_files_prints_every_quoted_word(self):
         result = types.SimpleNamespace(stdout=PRINTED)
-        self.assertEqual(missing_lines(PRINTED.splitlines()[::2], result), [])
-        self.assertEqual(missing_lines(["pdLaunchKernel  3us   2us   5"], result), [])
-        self.assertEqual(len(missing_lines(["pdLaunchKernels  3us   2us   5", "Free:Device  1 MiB"], result)), 1)
-        self.assertEqual(len(missing_lines(["Operator table", "Share (%)  70.17"], result)), 1, "not in this order")
+        self.assertEqual(missing_lines(PRINTED.splitlines()[::2], result, True), [])
+        self.assertEqual(missing_lines(["pdLaunchKernel  3us   2us   5"], result, False), [])
+        self.assertEqual(len(missing_lines(["pdLaunchKernel  3us   2us   5"], result, True)), 1, "other figures")
+        self.assertEqual(len(missing_lines(["pdLaunchKernels  3us   2us   5", "Free:Device  1 MiB"], result, False)), 1)
+        self.assertEqual(len(missing_lines(["Operator table", "Share (%)  70.17"], result, False)), 1, "not in this order")
 
     def test_of_a_measurement_what_no_time_decides_is_compared(self):
         printed = ("<pdhost measurement of vec_dot on CPU (oneDNN 3.1), blocked_autorange>\n10000 x 64\n  Median: 3.2 ms\n"
