@@ -3,9 +3,9 @@
 
 #include "idle_words.h"
 
-#include <math.h>
 #include <pdhost/quantity.h>
 
+#include <math.h>
 #include <string.h>
 
 /* What takes less of the steps, in percent, or gains less, is not worth a word; more others than these are not either.
