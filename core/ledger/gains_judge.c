@@ -330,9 +330,13 @@ static double solve_inside(gains_judge *self, double wanted_ns) {
   const replay_variant almost = {.keep = 1 - GAINS_KEEP_EXACT};
   if (!self->replays->has_inside || replayed_mean(self, &almost) >= wanted_ns) return 0;
   for (int i = 0; i < HALVES; i++) {
-    self->program.replay.inside = (low + high) / 2;
+    const double middle = (low + high) / 2;
+    self->program.replay.inside = middle;
     gains_replays_forget(self->replays);
-    *(replayed_mean(self, &almost) < wanted_ns ? &low : &high) = self->program.replay.inside;
+    if (replayed_mean(self, &almost) < wanted_ns)
+      low = middle;
+    else
+      high = middle;
   }
   return low;
 }
