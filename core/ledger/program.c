@@ -82,8 +82,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
     out.fixed_ns = (int32_t)out.duration_ns;
   if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
     const int64_t beside = of->streams_used > 1 ? of->limits.beside_gap_ns : 0;
-    const int64_t captured = beside + (out.fixed_ns ? of->limits.short_graph_gap_ns : of->limits.graph_gap_ns);
-    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured));
+    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, beside + of->limits.graph_gap_ns));
     if (inside) out.flags |= REPLAY_INSIDE;
     out.recording_ns = (int32_t)(inside ? out.gap_ns : out.gap_ns - least(out.gap_ns, of->limits.queue_gap_ns));
   }

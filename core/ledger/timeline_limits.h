@@ -12,10 +12,8 @@ typedef struct timeline_limits {
   int64_t quiet_ns;     /* no call and no operation for so long is computing */
   int64_t fixed_ns;     /* what a launch costs the device itself: a shorter kernel is nothing else */
   int64_t queue_gap_ns; /* between records of a full queue: what the device takes itself, recorded or not */
-  /* Between two records of a graph, at most; before a kernel shorter than fixed_ns it is short_graph_gap_ns. Neither is
-   * more than half of the gap in a queue. */
-  int64_t graph_gap_ns, short_graph_gap_ns;
-  int64_t beside_gap_ns; /* added to these two where several streams are in use */
+  int64_t graph_gap_ns; /* between two records of a graph, at most; never more than half of the gap in a queue */
+  int64_t beside_gap_ns; /* added to it where several streams are in use */
   int64_t once_ns;       /* what a kernel takes however little it does: once where passes become one */
   /* A pause of the launching thread that lasts pause_ns leaves its caches cold: the next cold_ns of launching, as it
    * was recorded, take twice as long. Pieces with at most piece_ns of launching between them are one pause. */
@@ -28,16 +26,13 @@ typedef struct timeline_limits {
  * the smallest operations of the CPU device take 20 us. On an H200, without the kernels up to 3.5 us, steps of tiny_ops
  * gain what their rounds cost against control steps (7, 15 and 22 %), and the kernels of 2, 8 and 32 passes over 64
  * images take 5 us each more than those of one. queue_gap: 30 runs of three models that launch ahead take, without the
- * recorder, 1.3 us a record at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap,
- * short_graph_gap, beside_gap: without the recorder, kernels of a graph follow one another at once: 20 windows of
- * graphs took 9 us more than their kernels. Beside a second stream that was in use, each kernel of those took 0.3 to
- * 0.4 us longer. With 0.15 us, and 0.3 us before short kernels, 177 savings of graphs on an H200 are missed by 0.84
- * points at the median and 6.9 at p95; with twice these gaps by 1.3 and 8, and with a third of them by 1.4 and 8.2.
- * 24 savings were measured by whole runs with a graph, 22 of them beside a second stream: they are missed by 0.86
- * points at the median with 0.2 us more for a second stream, and by 1.76 without. pause, cold: on an H200, taking 1.2
- * ms of computing out of a step saved 24 to 48 us more than that in five of ten kinds of steps, of 170 to 900 us, and 3
- * to 11 us in the others, most of which wait for the device. Recording made the launching of those five 1.1 to 1.9
- * times as long. */
+ * recorder, 1.3 us a record at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap, beside_gap:
+ * what a graph saves was measured by whole runs with the graph, and by graphs that ran in turns on the same stream.
+ * With 0.05 us between kernels, 11 such savings in steps on one stream are missed by 0.3 points at the median and 2.9
+ * at most. With 0.2 us more, 22 in steps on two streams are missed by 1.5 and 4.6, and by -0.1 in the middle.
+ * pause, cold: on an H200, taking 1.2 ms of computing out of a step saved 24 to 48 us more than that in five of ten
+ * kinds of steps, of 170 to 900 us, and 3 to 11 us in the others, most of which wait for the device. Recording made the
+ * launching of those five 1.1 to 1.9 times as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
   if (!is_gpu)
     return (timeline_limits){
@@ -48,8 +43,7 @@ static inline timeline_limits timeline_limits_of(bool is_gpu) {
                            .quiet_ns = 250000,
                            .fixed_ns = 3500,
                            .queue_gap_ns = 1300,
-                           .graph_gap_ns = 150,
-                           .short_graph_gap_ns = 300,
+                           .graph_gap_ns = 50,
                            .beside_gap_ns = 200,
                            .once_ns = 5000,
                            .pause_ns = 500000,

@@ -114,9 +114,9 @@ PD_TEST(gains, what_a_scenario_launches_beside_the_model_stays_beside_the_graph)
     judge(&rig, PD_FACT_RECORDER_COST | (ours ? PD_FACT_TRAIN : 0), &out[ours]);
   }
   cr_assert_float_eq(out[0].causes[VERDICT_launch_bound].gain, out[1].causes[VERDICT_launch_bound].gain, 1e-9);
-  /* In a graph a kernel of 4 us follows the one before it after 0.15 us. */
-  cr_assert_float_eq(captured_ns(&out[0]), 19 * 1850, 500, "%g", captured_ns(&out[0]));
-  cr_assert_float_eq(captured_ns(&out[1]), 9 * 1850, 500, "%g", captured_ns(&out[1]));
+  /* In a graph a kernel of 4 us follows the one before it after 0.05 us. */
+  cr_assert_float_eq(captured_ns(&out[0]), 19 * 1950, 500, "%g", captured_ns(&out[0]));
+  cr_assert_float_eq(captured_ns(&out[1]), 9 * 1950, 500, "%g", captured_ns(&out[1]));
 }
 
 /* Two streams take turns while they are recorded, since each launch takes 15 us then: 168 us of a step of 200. The

@@ -90,9 +90,9 @@ PD_TEST(verdict, shares_are_of_the_steps_without_what_recording_adds) {
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "launch_bound");
-  /* 12 kernels of 30 us with 0.15 us of a gap of 1 us each behind the first launch's 20 us and the 3 us that a graph
+  /* 12 kernels of 30 us with 0.05 us of a gap of 1 us each behind the first launch's 20 us and the 3 us that a graph
    * takes to start, of 6 steps of 80 us */
-  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 16.7, 0.1);
+  cr_assert_float_eq(rig_double(table, row, "verdict_share"), 17.0, 0.1);
   cr_assert_float_eq((double)rig_int(table, row, "verdict_step"), 80000, 80);
   cr_assert_not_null(
       strstr(rig_text(table, row, "verdict_evidence"), "; recording adds 20.0 us a step, left out here"));

@@ -105,24 +105,24 @@ PD_TEST(verdict, is_only_possible_where_other_programs_took_the_processors) {
   rig_end(&rig);
 }
 
-/* Ten launches a step, one every 20 us, each with a kernel of 13 us behind it: launching costs a step of 160 us a
- * sixth if recording took 4 us of each launch, and too little for a name if it took 6 us. The run's own steps say that
+/* Ten launches a step, one every 30 us, each with a kernel of 23 us behind it: launching costs a step of 260 us a
+ * tenth if recording took 4 us of each launch, and too little for a name if it took 6 us. The run's own steps say that
  * it took 4. */
 PD_TEST(verdict, is_only_possible_where_another_estimate_of_recording_gives_another) {
   static const struct {
     int64_t cost_ns, unprofiled_ns;
     bool possible;
-  } cases[] = {{0, 0, false}, {4000, 0, true}, {0, 160000, false}};
+  } cases[] = {{0, 0, false}, {4000, 0, true}, {0, 260000, false}};
   for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
     analysis_rig rig;
     const pd_table *table;
     rig_begin(&rig);
     const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
     for (uint64_t i = 0; i < 80; i++) {
-      const int64_t at = (int64_t)i * 20000;
-      if (i % 10 == 0) fake_step(rig.fake, i / 10, at, at + 200000);
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 19000, at + 20000, i + 1);
-      fake_kernel(rig.fake, "k", stream, at + 20000, at + 33000, i + 1);
+      const int64_t at = (int64_t)i * 30000;
+      if (i % 10 == 0) fake_step(rig.fake, i / 10, at, at + 300000);
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 29000, at + 30000, i + 1);
+      fake_kernel(rig.fake, "k", stream, at + 30000, at + 53000, i + 1);
     }
     rig_finish(&rig);
     rig.trace->facts |= PD_FACT_RECORDER_COST;
