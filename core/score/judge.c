@@ -51,6 +51,19 @@ static bool is_mixed(const corpus_group *group, const reading *of) {
 /* The widest interval of a saving that judges a gain: of steps of 0.2 ms, the three rounds of a run may differ by a
  * half. */
 #define KNOWN_WIDTH 0.10
+/* By how much the step that a cure shortens may differ from those of the window. Machines change their pace: a step of
+ * 0.79 ms took 1.04 ms two seconds later, and its graph saved twice as much. */
+#define KNOWN_PACE 0.10
+
+/* Whether what a cure saves is known well enough to judge by. Its rounds have no recorder: at the window's pace their
+ * step takes at least what it took before the window, whose loader had batches ready, and at most what it took in it.
+ */
+static bool is_known(const reading *of, const truth_label_cure *at) {
+  if (at->high - at->low > KNOWN_WIDTH) return false;
+  if (at->step_ns <= 0) return true;
+  return at->step_ns >= (1 - KNOWN_PACE) * of->unprofiled_ns &&
+         (of->recorded_ns <= 0 || at->step_ns <= (1 + KNOWN_PACE) * of->recorded_ns);
+}
 
 /* What a cause of a mixed run costs, and the ends of its interval. */
 typedef struct cost {
@@ -62,8 +75,7 @@ typedef struct cost {
 static cost mixed_cost(const reading *of, const char *cause, double injected) {
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
-    if (at->predicted && !strcmp(at->cause, cause) && at->high - at->low <= KNOWN_WIDTH)
-      return (cost){at->share, at->low, at->high};
+    if (at->predicted && !strcmp(at->cause, cause) && is_known(of, at)) return (cost){at->share, at->low, at->high};
   }
   return (cost){injected, injected, injected};
 }
@@ -160,7 +172,7 @@ static void take_gain_errors(const reading *of, judged *out) {
       is_first &= !of->label.cures[k].predicted || strcmp(of->label.cures[k].cause, at->cause) != 0;
     const double predicted = at->is_graph ? of->captured : reading_share(of, at->cause);
     if (!is_first) continue;
-    if (at->high - at->low > KNOWN_WIDTH)
+    if (!is_known(of, at))
       out->unknown_gains++;
     else
       out->gain_errors[out->gain_count++] = 100 * (predicted - at->share);

@@ -75,6 +75,8 @@ static bool read_trace(const pd_trace *trace, reading *out) {
   trace_facts *facts = facts_open(trace);
   bool ok = facts != NULL;
   out->in_graphs = ok && facts_mostly_graphs(facts);
+  out->recorded_ns = ok && facts->step_count ? (double)facts->steps_ns / (double)facts->step_count : 0;
+  out->unprofiled_ns = (double)trace->unprofiled_step_ns;
   for (uint32_t i = 0; ok && i < RIVAL_COUNT; i++) {
     out->rivals[i] = rival_all[i]->judge(facts);
     ok = out->rivals[i] != NULL;

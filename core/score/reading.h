@@ -17,6 +17,8 @@ typedef struct reading {
   const char *rivals[RIVAL_COUNT];
   double share, repeatable;     /* 0..1 */
   double step_ns;               /* mean of the steps that the verdict rests on; 0 for none */
+  double recorded_ns;           /* mean of all steps of the window, with what recording adds; 0 for none */
+  double unprofiled_ns;         /* the step before the window, without the recorder; 0: not known */
   double expected_ns;           /* the step without the cause; 0 for none */
   double idle_ns, unknown_ns;   /* of all steps, from the ledger */
   double least;                 /* gain from which a cause is named, of its kind of device */

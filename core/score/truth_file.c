@@ -36,7 +36,8 @@ static void take_cures(const json_t *all, truth_label *out) {
                              .is_graph = settings && strstr(settings, "train.cuda_graph=true"),
                              .share = json_number_value(share),
                              .low = json_number_value(low),
-                             .high = json_number_value(high)};
+                             .high = json_number_value(high),
+                             .step_ns = 1e3 * json_number_value(json_object_get(effect, "step_us"))};
     snprintf(to->cause, sizeof to->cause, "%s", cause);
   }
 }

@@ -13,6 +13,7 @@ typedef struct truth_label_cure {
   bool predicted;          /* the gain of its cause is a prediction of it */
   bool is_graph;           /* it launches the same kernels as one CUDA graph */
   double share, low, high; /* with the interval's ends */
+  double step_ns;          /* the step that it shortens; 0: not known */
 } truth_label_cure;
 
 typedef struct truth_label {

@@ -121,6 +121,19 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   cr_assert_float_eq(got.gain_errors[0], 4, 1e-9);
   cr_assert_float_eq(got.effect, 0.38, 1e-12, "what the cure saves");
   cr_assert(got.counts && got.truth == got.verdict);
+  run.unprofiled_ns = 180;
+  run.recorded_ns = 210;
+  static const struct {
+    double step_ns;
+    uint32_t judged;
+  } paces[] = {{0, 1}, {160, 0}, {163, 1}, {230, 1}, {232, 0}};
+  for (size_t i = 0; i < sizeof paces / sizeof paces[0]; i++) {
+    run.label.cures[0].step_ns = paces[i].step_ns;
+    judge_mixed(&run, &got);
+    cr_assert(got.gain_count == paces[i].judged && got.unknown_gains == 1 - paces[i].judged, "%zu", i);
+    cr_assert_float_eq(got.effect, paces[i].judged ? 0.38 : 0.40, 1e-12, "%zu", i);
+  }
+  run.label.cures[0].step_ns = 0;
   run.label.effect = 0.39; /* more than the cure of the second saves, though less than its injection costs */
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.39, 1e-12);
