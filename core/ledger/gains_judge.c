@@ -322,31 +322,45 @@ static double solve_keep(const gains_judge *self, double wanted_ns) {
   return (low + high) / 2;
 }
 
-/* Where it is enough that less lies between the records of a graph: how much of that stays. Else 0, and launching takes
- * less, too. The step grows in a straight line, or with a corner. */
+/* The same where the program has changed: whether it takes longer. */
+static bool is_beyond(gains_judge *self, double keep, double wanted_ns) {
+  gains_replays_forget(self->replays);
+  return step_beyond(self, keep, wanted_ns) > 0;
+}
+
+/* Where it is enough that less lies between the records of a graph: how much of that stays. Else 0. */
 static double solve_inside(gains_judge *self, double wanted_ns) {
   enum { HALVES = 10 };
+  const double almost = 1 - GAINS_KEEP_EXACT;
   double low = 0, high = 1;
-  const replay_variant almost = {.keep = 1 - GAINS_KEEP_EXACT};
-  if (!self->replays->has_inside || replayed_mean(self, &almost) >= wanted_ns) return 0;
+  if (!self->replays->has_inside || step_beyond(self, almost, wanted_ns) >= 0) return 0;
   for (int i = 0; i < HALVES; i++) {
-    const double middle = (low + high) / 2;
-    self->program.replay.inside = middle;
-    gains_replays_forget(self->replays);
-    if (replayed_mean(self, &almost) < wanted_ns)
-      low = middle;
-    else
-      high = middle;
+    const double middle = self->program.replay.inside = (low + high) / 2;
+    *(is_beyond(self, almost, wanted_ns) ? &high : &low) = middle;
   }
   return low;
 }
 
+/* Where a step takes longer even with the least of launching, the device takes less than usual between two records:
+ * so much that the step takes `wanted_ns`, but no less than in a graph. */
+static void solve_queue(gains_judge *self, double wanted_ns) {
+  enum { HALVES = 11 }; /* to less than 1 ns */
+  int64_t low = self->timeline.limits.graph_gap_ns, high = self->timeline.limits.queue_gap_ns;
+  for (int i = 0; i < HALVES && low < high; i++) {
+    const int64_t middle = (low + high) / 2;
+    program_set_queue_gap(&self->program, &self->timeline, middle);
+    *(is_beyond(self, GAINS_KEEP_LEAST_KNOWN, wanted_ns) ? &high : &low) = middle;
+  }
+}
+
 static double solve(gains_judge *self, double wanted_ns) {
-  const double inside = solve_inside(self, wanted_ns);
-  self->program.replay.inside = inside;
-  if (inside <= 0) return solve_keep(self, wanted_ns);
-  gains_replays_forget(self->replays);
-  return 1 - GAINS_KEEP_EXACT;
+  const double inside = self->program.replay.inside = solve_inside(self, wanted_ns);
+  if (inside > 0) {
+    gains_replays_forget(self->replays);
+    return 1 - GAINS_KEEP_EXACT;
+  }
+  if (step_beyond(self, GAINS_KEEP_LEAST_KNOWN, wanted_ns) > GAINS_KEEP_EXACT * wanted_ns) solve_queue(self, wanted_ns);
+  return solve_keep(self, wanted_ns);
 }
 
 /* What recording adds to all steps by its usual cost. False on no memory. */

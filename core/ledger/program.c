@@ -64,6 +64,26 @@ static replay_owners owners_of(const timeline *of, const timeline_record *record
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static bool is_of_full_queue(const timeline *of, const replay_record *record) {
+  return record->gap_ns >= 0 && record->gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns;
+}
+
+/* What the device takes between two records of a graph. */
+static int64_t captured_gap(const timeline *of) {
+  return of->limits.graph_gap_ns + (of->streams_used > 1 ? of->limits.beside_gap_ns : 0);
+}
+
+static int32_t recording_of(const timeline *of, const replay_record *record, int64_t queue_gap_ns) {
+  const int64_t own_ns = record->flags & REPLAY_INSIDE ? captured_gap(of) : queue_gap_ns;
+  return (int32_t)(record->gap_ns - least(record->gap_ns, own_ns));
+}
+
+void program_set_queue_gap(program *self, const timeline *of, int64_t own_ns) {
+  for (uint32_t r = 0; r < of->record_count; r++)
+    if (is_of_full_queue(of, &self->records[r]))
+      self->records[r].recording_ns = recording_of(of, &self->records[r], own_ns);
+}
+
 static replay_record record_of(const timeline *of, const timeline_record *record) {
   const timeline_call *call = &of->calls[record->call];
   const int64_t length = call->end_ns - call->start_ns;
@@ -80,11 +100,10 @@ static replay_record record_of(const timeline *of, const timeline_record *record
   const bool inside = !shrinks && record > &of->records[call->record_first];
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = (int32_t)out.duration_ns;
-  if (out.gap_ns >= 0 && out.gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns) { /* of a full queue */
-    const int64_t beside = of->streams_used > 1 ? of->limits.beside_gap_ns : 0;
-    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, beside + of->limits.graph_gap_ns));
+  if (is_of_full_queue(of, &out)) {
+    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured_gap(of)));
     if (inside) out.flags |= REPLAY_INSIDE;
-    out.recording_ns = (int32_t)(inside ? out.gap_ns : out.gap_ns - least(out.gap_ns, of->limits.queue_gap_ns));
+    out.recording_ns = recording_of(of, &out, of->limits.queue_gap_ns);
   }
   if (record->pass && record->pass != REPLAY_NONE) out.flags |= REPLAY_LATER_PASS;
   if (record->hold == TIMELINE_BY_STREAM && record->gap_ns >= TIMELINE_DELAY_GAPS * of->limits.gap_ns)

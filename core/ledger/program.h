@@ -14,5 +14,7 @@ typedef struct program {
  * in any case. */
 bool program_open(timeline *of, program *out);
 void program_close(program *self);
+/* What the device itself takes between two records of a full queue; limits.queue_gap_ns until this is called. */
+void program_set_queue_gap(program *self, const timeline *of, int64_t own_ns);
 
 #endif

@@ -55,14 +55,20 @@ static bool is_mixed(const corpus_group *group, const reading *of) {
  * 0.79 ms took 1.04 ms two seconds later, and its graph saved twice as much. */
 #define KNOWN_PACE 0.10
 
-/* Whether what a cure saves is known well enough to judge by. Its rounds have no recorder: at the window's pace their
- * step takes at least what it took before the window, whose loader had batches ready, and at most what it took in it.
- */
-static bool is_known(const reading *of, const truth_label_cure *at) {
-  if (at->high - at->low > KNOWN_WIDTH) return false;
+/* Whether a cure was measured at the window's pace. Its rounds have no recorder: their step takes what the run's own
+ * rounds took, at least what the step took before the window, whose loader had batches ready, and at most what it took
+ * in it. */
+static bool is_of_pace(const reading *of, const truth_label_cure *at) {
+  const double own_ns = of->label.step_ns;
   if (at->step_ns <= 0) return true;
+  if (own_ns > 0 && fabs(at->step_ns - own_ns) > KNOWN_PACE * own_ns) return false;
   return at->step_ns >= (1 - KNOWN_PACE) * of->unprofiled_ns &&
          (of->recorded_ns <= 0 || at->step_ns <= (1 + KNOWN_PACE) * of->recorded_ns);
+}
+
+/* Whether what a cure saves is known well enough to judge by. */
+static bool is_known(const reading *of, const truth_label_cure *at) {
+  return at->high - at->low <= KNOWN_WIDTH && is_of_pace(of, at);
 }
 
 /* What a cause of a mixed run costs, and the ends of its interval. */
@@ -99,7 +105,8 @@ static const truth_label_cure *best_cure(const corpus_group *group, const readin
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
     const bool is_expected = strcmp(at->cause, group->expect) == 0;
-    if (!at->predicted || (injected ? !is_expected : is_expected || !strcmp(at->cause, group->also))) continue;
+    if (!at->predicted || !is_of_pace(of, at)) continue;
+    if (injected ? !is_expected : is_expected || !strcmp(at->cause, group->also)) continue;
     if (!best || at->share > best->share) best = at;
   }
   return best;
@@ -121,24 +128,32 @@ static const truth_label_cure *rival_cure(const corpus_group *group, const readi
   return best && of->least > 0 && !group->by_baselines ? best : NULL;
 }
 
+/* What a cure of another cause has to save more than: the injection's cost, and `least` where the injection is none, or
+ * is not on the path. */
+static double costs_beside(const corpus_group *group, const reading *of, double least) {
+  if (!strcmp(group->expect, "none")) return least;
+  const double injected = injected_effect(group, of);
+  return group->off_path ? fmax(least, injected) : injected;
+}
+
 /* What else than its injection a run is held up by: a cure saves as much as makes a cause, and more than leaving the
  * injection out. NULL: nothing. */
 static const truth_label_cure *own_cause(const corpus_group *group, const reading *of) {
-  const bool is_baseline = !strcmp(group->expect, "none");
   const truth_label_cure *best = rival_cure(group, of);
   if (!best || best->share < of->least) return NULL;
-  return best->low > (is_baseline ? of->least / 2 : injected_effect(group, of)) ? best : NULL;
+  return best->low > costs_beside(group, of, of->least / 2) ? best : NULL;
 }
 
-/* Whether a cure may save as much as makes a cause, but removes more than that, and none that removes this cause alone
- * was measured. */
+/* Whether a cure may save as much as makes a cause, but removes more than that or was measured at another pace, and
+ * none tells what this cause alone costs. */
 static bool may_have_cause(const reading *of) {
   if (!(of->least > 0 && of->step_ns > 0)) return false; /* a run that failed is wrong */
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
-    bool is_told = at->predicted || at->high < of->least;
+    bool is_told = is_of_pace(of, at) && (at->predicted || at->high < of->least);
     for (uint32_t k = 0; k < of->label.cure_count; k++)
-      is_told |= of->label.cures[k].predicted && !strcmp(of->label.cures[k].cause, at->cause);
+      is_told |= of->label.cures[k].predicted && is_of_pace(of, &of->label.cures[k]) &&
+                 !strcmp(of->label.cures[k].cause, at->cause);
     if (!is_told) return true;
   }
   return false;
@@ -152,8 +167,8 @@ static bool is_borderline(const corpus_group *group, const reading *of) {
   const cost first = first_cost(group, of), second = second_cost(group, of);
   if (is_mixed(group, of) && first.low < second.high && second.low < first.high) return true;
   if (is_baseline && !group->by_baselines && may_have_cause(of)) return true;
-  if (!best || (!is_baseline && best->share < of->least)) return false;
-  const double limit = is_baseline ? of->least : injected_effect(group, of);
+  if (!best || (!is_baseline && !group->off_path && best->share < of->least)) return false;
+  const double limit = costs_beside(group, of, of->least);
   return best->low < limit && best->high > limit;
 }
 
@@ -215,7 +230,7 @@ static void judge_cell(score *self, uint32_t i, double base) {
                              .verdict = name_index(&self->causes, blamed(of)),
                              .counts = !is_small && !is_borderline(group, of),
                              .off_path = is_small && group->off_path,
-                             .untold = may_have_cause(of),
+                             .untold = may_have_cause(of) || (group->off_path && is_borderline(group, of)),
                              .held_out = cell->held_out,
                              .effect = effect,
                              .share = share_of(of, own ? own : best_cure(group, of, true)),

@@ -21,6 +21,8 @@ static bool is_cause(const char *name) {
   return name && ranks_verdict_is_cause(name);
 }
 
+static double step_of(const json_t *effect) { return 1e3 * json_number_value(json_object_get(effect, "step_us")); }
+
 /* One without figures, as of a cure that did not run, measured nothing. */
 static void take_cures(const json_t *all, truth_label *out) {
   const size_t count = json_array_size(all);
@@ -37,7 +39,7 @@ static void take_cures(const json_t *all, truth_label *out) {
                              .share = json_number_value(share),
                              .low = json_number_value(low),
                              .high = json_number_value(high),
-                             .step_ns = 1e3 * json_number_value(json_object_get(effect, "step_us"))};
+                             .step_ns = step_of(effect)};
     snprintf(to->cause, sizeof to->cause, "%s", cause);
   }
 }
@@ -49,6 +51,7 @@ truth_label truth_label_read(const char *path) {
   const json_t *beside = json_array_get(json_object_get(root, "also"), 0),
                *also = json_object_get(json_object_get(beside, "effect"), "share");
   const char *where = json_string_value(json_object_get(root, "path"));
+  out.step_ns = step_of(json_object_get(root, "effect"));
   if (is_share(share)) out.effect = json_number_value(share);
   if (is_share(also)) out.also = json_number_value(also);
   out.is_off_path = where && strcmp(where, "present, off the path") == 0;

@@ -18,6 +18,7 @@ typedef struct truth_label_cure {
 
 typedef struct truth_label {
   double effect;    /* share of the step, against interleaved control steps; NaN: not measured */
+  double step_ns;   /* the step with the injection; 0: not known */
   double also;      /* the same of what the loader injects beside the scenario */
   bool is_off_path; /* the injection is there and does not lengthen the step */
   truth_label_cure cures[TRUTH_LABEL_CURES]; /* that ran, [truth] cures */

@@ -110,7 +110,7 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   cr_assert(got.truth != got.verdict, "the first is the larger");
   run.label = (truth_label){.effect = 0.20, .also = 0.40, .cure_count = 1};
   run.label.cures[0] =
-      (truth_label_cure){"input_bound", true, false, 0.38, 0.30, 0.45}; /* of the second, no third cause */
+      (truth_label_cure){"input_bound", true, false, 0.38, 0.30, 0.45, 0}; /* of the second, no third cause */
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.40, 1e-12, "what the cure saves is known too badly");
   cr_assert(got.counts && got.truth == got.verdict);
@@ -124,16 +124,18 @@ PD_TEST(score, of_two_causes_the_larger_is_to_be_named_and_both_shares_count) {
   run.unprofiled_ns = 180;
   run.recorded_ns = 210;
   static const struct {
-    double step_ns;
+    double own_ns, step_ns;
     uint32_t judged;
-  } paces[] = {{0, 1}, {160, 0}, {163, 1}, {230, 1}, {232, 0}};
+  } paces[] = {{0, 0, 1},   {0, 160, 0},   {0, 163, 1},   {0, 230, 1},   {0, 232, 0},
+               {200, 0, 1}, {200, 178, 0}, {200, 182, 1}, {200, 218, 1}, {200, 222, 0}};
   for (size_t i = 0; i < sizeof paces / sizeof paces[0]; i++) {
+    run.label.step_ns = paces[i].own_ns;
     run.label.cures[0].step_ns = paces[i].step_ns;
     judge_mixed(&run, &got);
     cr_assert(got.gain_count == paces[i].judged && got.unknown_gains == 1 - paces[i].judged, "%zu", i);
     cr_assert_float_eq(got.effect, paces[i].judged ? 0.38 : 0.40, 1e-12, "%zu", i);
   }
-  run.label.cures[0].step_ns = 0;
+  run.label.cures[0].step_ns = run.label.step_ns = 0;
   run.label.effect = 0.39; /* more than the cure of the second saves, though less than its injection costs */
   judge_mixed(&run, &got);
   cr_assert_float_eq(got.effect, 0.39, 1e-12);
@@ -152,10 +154,10 @@ PD_TEST(score, a_baseline_is_judged_by_what_its_cures_save) {
   const corpus_group baseline = {.expect = "none"}, injected = {.expect = "allocator"};
   reading run = {
       .cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 2}};
-  run.label.cures[0] = (truth_label_cure){"pinned_copy", true, false, -0.02, -0.03, 0};
-  run.label.cures[1] = (truth_label_cure){"launch_bound", true, true, 0.03, 0.02, 0.04};
+  run.label.cures[0] = (truth_label_cure){"pinned_copy", true, false, -0.02, -0.03, 0, 0};
+  run.label.cures[1] = (truth_label_cure){"launch_bound", true, true, 0.03, 0.02, 0.04, 0};
   cr_assert_str_eq(judge_truth(&baseline, &run), "none");
-  run.label.cures[1] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.06, 0.09};
+  run.label.cures[1] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.06, 0.09, 0};
   cr_assert_str_eq(judge_truth(&baseline, &run), "none", "a cure that may remove more than its cause");
   run.label.cures[1].predicted = true;
   cr_assert_str_eq(judge_truth(&baseline, &run), "launch_bound");
@@ -180,10 +182,11 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
                             .share = 0.2,
                             .captured = 0.09,
                             .label = {.effect = 0.14, .also = NAN, .cure_count = 2}};
-  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.04, 0.03, 0.05};
-  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.2, 0.1, 0.3}; /* other kernels */
-  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.08, 0.07, 0.09};
-  readings[1].label.cures[1] = (truth_label_cure){"host_compute", true, false, 0.09, 0.06, 0.12}; /* or is that more? */
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.04, 0.03, 0.05, 0};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.2, 0.1, 0.3, 0}; /* other kernels */
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.08, 0.07, 0.09, 0};
+  readings[1].label.cures[1] =
+      (truth_label_cure){"host_compute", true, false, 0.09, 0.06, 0.12, 0}; /* or is that more? */
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
@@ -208,7 +211,7 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
 
 /* Without a cure that removes its cause alone, nothing tells what holds a step up. */
 PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
-  static const truth_label_cure graph = {"launch_bound", true, true, 0.02, 0.01, 0.03};
+  static const truth_label_cure graph = {"launch_bound", true, true, 0.02, 0.01, 0.03, 0};
   corpus_cell cells[] = {{.group = 0, .is_baseline = true}, {.group = 1}};
   corpus all = {.groups = {{.expect = "none"}, {.expect = "serial_streams", .off_path = true}},
                 .group_count = 2,
@@ -220,7 +223,7 @@ PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
   for (int i = 0; i < 2; i++) {
     readings[i] = (reading){
         .cause = "launch_bound", .step_ns = 100, .least = 0.05, .label = {.effect = 0, .also = NAN, .cure_count = 1}};
-    readings[i].label.cures[0] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.07, 0.09};
+    readings[i].label.cures[0] = (truth_label_cure){"launch_bound", false, true, 0.08, 0.07, 0.09, 0};
   }
   fix_trial fixes[2] = {{0}};
   judged both[2];
@@ -240,8 +243,26 @@ PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
   judge_two(&self, readings);
   cr_assert(both[0].counts && both[0].truth != both[0].verdict && !both[1].untold);
   cr_assert_eq(self.parts[PART_ALL].ours.off_path_named, 1);
+  for (int i = 0; i < 2; i++) { /* at the limit of what is a cause */
+    readings[i].label.cures[0] = graph;
+    readings[i].label.cures[0].share = 0.048;
+    readings[i].label.cures[0].high = 0.06;
+  }
+  judge_two(&self, readings);
+  cr_assert(!both[0].counts && both[1].untold);
+  for (int i = 0; i < 2; i++) { /* as much as a cause, when the machine took twice as long */
+    readings[i].label.cures[0].low = readings[i].label.cures[0].share = readings[i].label.cures[0].high = 0.09;
+    readings[i].label.step_ns = 100;
+    readings[i].label.cures[0].step_ns = 200;
+  }
+  judge_two(&self, readings);
+  cr_assert(!both[0].counts && both[1].untold);
+  for (int i = 0; i < 2; i++) readings[i].label.cures[0].step_ns = 105;
+  judge_two(&self, readings);
+  cr_assert(both[0].counts && both[0].truth == both[0].verdict && both[1].counts && both[1].truth == both[1].verdict);
   strcpy(readings[0].cause, "failed");
   readings[0].step_ns = readings[0].least = 0;
+  readings[0].label.cures[0].predicted = false;
   readings[0].label.cures[0].high = 0.09;
   judge_two(&self, readings);
   cr_assert(both[0].counts && both[0].truth != both[0].verdict, "a run that failed");
@@ -260,11 +281,11 @@ PD_TEST(score, a_gain_is_held_against_what_its_cure_saves) {
        .captured = 0.03,
        .label = {.effect = NAN, .also = NAN, .cure_count = 4}},
       {.cause = "none", .step_ns = 100, .least = 0.05, .label = {.effect = NAN, .also = NAN, .cure_count = 1}}};
-  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.02, 0.01, 0.03};
-  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.04, 0.03, 0.045};
-  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, false, 0.04, 0.03, 0.045};
-  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, false, 0.01, 0, 0.02};
-  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, false, 0.05, 0.04, 0.06}; /* at the limit */
+  readings[0].label.cures[0] = (truth_label_cure){"launch_bound", true, true, 0.02, 0.01, 0.03, 0};
+  readings[0].label.cures[1] = (truth_label_cure){"launch_bound", false, false, 0.04, 0.03, 0.045, 0};
+  readings[0].label.cures[2] = (truth_label_cure){"pageable_copy", true, false, 0.04, 0.03, 0.045, 0};
+  readings[0].label.cures[3] = (truth_label_cure){"pageable_copy", true, false, 0.01, 0, 0.02, 0};
+  readings[1].label.cures[0] = (truth_label_cure){"launch_bound", true, false, 0.05, 0.04, 0.06, 0}; /* at the limit */
   fix_trial fixes[2] = {{0}};
   judged both[2];
   score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};

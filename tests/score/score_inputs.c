@@ -54,16 +54,17 @@ PD_TEST(score, cures_without_figures_or_of_no_cause_are_left_out) {
                {"allocator", "1.5", 0}, {"allocator", "-1e9", 0},  {"of, none", "0.2", 0}};
   for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++) {
     char text[256];
-    snprintf(
-        text, sizeof text,
-        "{\"effect\": {\"share\": %s}, \"cures\": [{\"cause\": \"%s\", \"effect\": {\"step_us\": 12.5, \"share\": %s, "
-        "\"share_low\": 0.1, \"share_high\": 0.3}}, {\"cause\": \"allocator\", \"effect\": null}]}",
-        cures[i].share, cures[i].cause, cures[i].share);
+    snprintf(text, sizeof text,
+             "{\"effect\": {\"step_us\": 13.5, \"share\": %s}, \"cures\": [{\"cause\": \"%s\", \"effect\": "
+             "{\"step_us\": 12.5, \"share\": %s, "
+             "\"share_low\": 0.1, \"share_high\": 0.3}}, {\"cause\": \"allocator\", \"effect\": null}]}",
+             cures[i].share, cures[i].cause, cures[i].share);
     const char *path = file_of(text);
     const truth_label got = truth_label_read(path);
     unlink(path);
     cr_assert_eq(got.cure_count, cures[i].count, "%zu", i);
     cr_assert_eq(isnan(got.effect), strcmp(cures[i].share, "0.2") != 0, "%zu", i);
+    cr_assert_eq(got.step_ns, 13500);
     if (!got.cure_count) continue;
     cr_assert_str_eq(got.cures[0].cause, cures[i].cause);
     cr_assert_eq(got.cures[0].step_ns, 12500);
