@@ -297,9 +297,9 @@ static double step_beyond(const gains_judge *self, double keep, double wanted_ns
 /* The share of the launching with which a step takes `wanted_ns`. A step grows with the share, mostly in a straight
  * line: by the rule of false position, of Illinois, where an end that stays counts half (Dowell and Jarratt, BIT 11,
  * 1971). Where the device holds the step up below some share the line has a corner, and halves find what is left. */
-static double solve_keep(const gains_judge *self, double wanted_ns) {
+static double solve_keep(const gains_judge *self, double low, double wanted_ns) {
   enum { POSITIONS = 6, HALVES = 14 };
-  double low = GAINS_KEEP_LEAST_KNOWN, high = 1;
+  double high = 1;
   double below = step_beyond(self, low, wanted_ns), above = step_beyond(self, high, wanted_ns);
   if (below >= 0) return low;
   if (above <= 0) return high;
@@ -343,24 +343,23 @@ static double solve_inside(gains_judge *self, double wanted_ns) {
 
 /* Where a step takes longer even with the least of launching, the device takes less than usual between two records:
  * so much that the step takes `wanted_ns`, but no less than in a graph. */
-static void solve_queue(gains_judge *self, double wanted_ns) {
+static void solve_queue(gains_judge *self, double keep, double wanted_ns) {
   enum { HALVES = 11 }; /* to less than 1 ns */
   int64_t low = self->timeline.limits.graph_gap_ns, high = self->timeline.limits.queue_gap_ns;
   for (int i = 0; i < HALVES && low < high; i++) {
     const int64_t middle = (low + high) / 2;
     program_set_queue_gap(&self->program, &self->timeline, middle);
-    *(is_beyond(self, GAINS_KEEP_LEAST_KNOWN, wanted_ns) ? &high : &low) = middle;
+    *(is_beyond(self, keep, wanted_ns) ? &high : &low) = middle;
   }
 }
 
 static double solve(gains_judge *self, double wanted_ns) {
+  const double least = self->replays->has_inside ? GAINS_KEEP_LEAST_GRAPHS : GAINS_KEEP_LEAST_KNOWN;
   const double inside = self->program.replay.inside = solve_inside(self, wanted_ns);
-  if (inside > 0) {
-    gains_replays_forget(self->replays);
-    return 1 - GAINS_KEEP_EXACT;
-  }
-  if (step_beyond(self, GAINS_KEEP_LEAST_KNOWN, wanted_ns) > GAINS_KEEP_EXACT * wanted_ns) solve_queue(self, wanted_ns);
-  return solve_keep(self, wanted_ns);
+  if (inside > 0) gains_replays_forget(self->replays);
+  if (inside > 0) return 1 - GAINS_KEEP_EXACT;
+  if (step_beyond(self, least, wanted_ns) > GAINS_KEEP_EXACT * wanted_ns) solve_queue(self, least, wanted_ns);
+  return solve_keep(self, least, wanted_ns);
 }
 
 /* What recording adds to all steps by its usual cost. False on no memory. */

@@ -102,6 +102,7 @@ typedef struct timeline {
   uint32_t device_records; /* of the judged device, all */
   uint32_t devices;
   uint32_t streams_used;      /* of the judged device, in the steps */
+  uint32_t kernel_streams;    /* of them, those with kernels */
   int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;

@@ -50,7 +50,7 @@ static bool begins_behind(const timeline *self) {
 typedef struct stream_end {
   int64_t ns;
   uint32_t call; /* of the record that ends then */
-  bool is_kernel;
+  bool is_kernel, has_kernels;
 } stream_end;
 
 /* As pdhost check has it: a kernel that is launched programmatically may begin before the kernel in front of it ends,
@@ -83,7 +83,7 @@ static bool find_queued(timeline *self) {
           *latencies = malloc((self->record_count + 1) * sizeof *latencies);
   uint64_t gap_count = 0, latency_count = 0;
   const bool ok = ends && gaps && latencies;
-  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = (stream_end){INT64_MIN, REPLAY_NONE, false};
+  for (uint64_t s = 0; ok && s <= streams; s++) ends[s] = (stream_end){INT64_MIN, REPLAY_NONE, false, false};
   for (uint32_t i = 0; ok && i < self->record_count; i++) {
     timeline_record *record = &self->records[i];
     const timeline_call *call = &self->calls[record->call];
@@ -102,9 +102,14 @@ static bool find_queued(timeline *self) {
       gaps[gap_count++] = gap > 0 ? gap : 0;
     else if (!queued && record->latency_ns >= 0 && record->latency_ns < self->limits.latency_ns)
       latencies[latency_count++] = record->latency_ns;
-    if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call, record->kind == PD_ACTIVITY_KERNEL};
+    const bool is_kernel = record->kind == PD_ACTIVITY_KERNEL;
+    end->has_kernels |= is_kernel;
+    if (record->end_ns > before) *end = (stream_end){record->end_ns, record->call, is_kernel, end->has_kernels};
   }
-  for (uint64_t s = 0; ok && s < streams; s++) self->streams_used += ends[s].ns != INT64_MIN;
+  for (uint64_t s = 0; ok && s < streams; s++) {
+    self->streams_used += ends[s].ns != INT64_MIN;
+    self->kernel_streams += ends[s].has_kernels;
+  }
   if (ok) {
     self->latency_ns = median(latencies, latency_count, self->limits.latency_ns / 2);
     self->gap_ns = median(gaps, gap_count, self->limits.gap_ns / 4);
