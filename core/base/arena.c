@@ -70,6 +70,14 @@ const char *arena_format(arena *self, const char *format, ...) {
   return text;
 }
 
+void arena_join(arena *self, arena *other) {
+  arena_chunk **last = &self->chunks;
+  while (*last) last = &(*last)->next;
+  *last = other->chunks;
+  self->failed |= other->failed;
+  *other = (arena){0};
+}
+
 void arena_free(arena *self) {
   while (self->chunks) {
     arena_chunk *next = self->chunks->next;

@@ -18,6 +18,8 @@ void *arena_take(arena *self, size_t bytes);
 /* A copy of `length` bytes, terminated. */
 const char *arena_text(arena *self, const char *text, size_t length);
 const char *arena_format(arena *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What `other` holds is from now on this one's. */
+void arena_join(arena *self, arena *other);
 void arena_free(arena *self);
 
 #endif

@@ -3,12 +3,31 @@
 
 #include "facts/series_use.h"
 
+#include <pdhost/processors.h>
+#include <pdhost/thread_start.h>
+
+#include <stdatomic.h>
+#include <string.h>
+
 typedef const pd_table *table_function(const table_work *work);
 
-enum { MAX_TABLES = 32 };
-typedef struct table_list {
-  const pd_table *at[MAX_TABLES];
-} table_list;
+enum { MAX_TABLES = 32, HELPERS_MOST = 3 };
+
+typedef struct table_choice {
+  table_function *make;
+  bool wanted;
+  const pd_table *made;
+} table_choice;
+
+typedef struct making {
+  table_work work; /* gets what follows */
+  step_parts parts;
+  stack_tree stacks;
+  ledger_draft *draft;
+  ledger owners;
+  table_choice tables[MAX_TABLES];
+  uint32_t count;
+} making;
 
 /* Or the ledger, which is made from them. */
 static bool needs_gains(table_function *make) {
@@ -16,73 +35,155 @@ static bool needs_gains(table_function *make) {
          make == ledger_steps_table;
 }
 
-const pd_table_set *tables_make(const table_work *given) {
-  const pd_trace *trace = given->facts->trace;
-  table_work filled = *given;
-  const table_work *work = &filled;
-  step_parts parts = {0};
-  ledger owners = {0};
-  stack_tree stacks = {0};
-  table_list *list = arena_take(work->arena, sizeof *list), made = {{NULL}};
-  pd_table_set *set = arena_take(work->arena, sizeof *set);
-  const struct {
-    table_function *make;
-    bool wanted;
-  } all[] = {
-      {verdict_table, true},
-      {operator_table, true},
-      {breakdown_table, true},
-      {gains_table, trace->profile == PD_PROFILE_FULL},
-      {corrected_table, trace->profile == PD_PROFILE_FULL && work->request->corrected},
-      {ledger_table, trace->profile == PD_PROFILE_FULL},
-      {ledger_steps_table, trace->profile == PD_PROFILE_FULL},
-      {idle_reasons_table, (trace->facts & PD_FACT_STATES) != 0},
-      {idle_code_table, (trace->facts & PD_FACT_CODE) != 0},
-      {children_table, (trace->facts & PD_FACT_CHILDREN) != 0},
-      {series_table, series_are_in(trace)},
-      {device_figures_table, trace->profile == PD_PROFILE_FULL},
-      {steps_table, true},
-      {device_summary_table, true},
-      {overview_table, true},
-      {model_table, true},
-      {distributed_table, true},
-      {operator_summary_table, true},
-      {kernel_table, trace->profile == PD_PROFILE_FULL},
-      {kernel_operators_table, trace->profile == PD_PROFILE_FULL},
-      {memcpy_table, true},
-      {userdefined_table, true},
-      {memory_table, work->context->profile_memory},
-      {memory_peak_table, work->context->profile_memory},
-      {memory_churn_table, work->context->profile_memory},
-      {memory_blocks_table, work->context->profile_memory},
-      {flops_table, work->context->with_flops},
-      {modules_table, work->context->with_modules || modules_are_in(work->facts)},
-      {stacks_table, true},
-      {stacks_device_table, trace->profile == PD_PROFILE_FULL},
+static void choose(making *self) {
+  const table_work *work = &self->work;
+  const pd_trace *trace = work->facts->trace;
+  const table_choice all[] = {
+      {verdict_table, true, NULL},
+      {operator_table, true, NULL},
+      {breakdown_table, true, NULL},
+      {gains_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {corrected_table, trace->profile == PD_PROFILE_FULL && work->request->corrected, NULL},
+      {ledger_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {ledger_steps_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {idle_reasons_table, (trace->facts & PD_FACT_STATES) != 0, NULL},
+      {idle_code_table, (trace->facts & PD_FACT_CODE) != 0, NULL},
+      {children_table, (trace->facts & PD_FACT_CHILDREN) != 0, NULL},
+      {series_table, series_are_in(trace), NULL},
+      {device_figures_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {steps_table, true, NULL},
+      {device_summary_table, true, NULL},
+      {overview_table, true, NULL},
+      {model_table, true, NULL},
+      {distributed_table, true, NULL},
+      {operator_summary_table, true, NULL},
+      {kernel_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {kernel_operators_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {memcpy_table, true, NULL},
+      {userdefined_table, true, NULL},
+      {memory_table, work->context->profile_memory, NULL},
+      {memory_peak_table, work->context->profile_memory, NULL},
+      {memory_churn_table, work->context->profile_memory, NULL},
+      {memory_blocks_table, work->context->profile_memory, NULL},
+      {flops_table, work->context->with_flops, NULL},
+      {modules_table, work->context->with_modules || modules_are_in(work->facts), NULL},
+      {stacks_table, true, NULL},
+      {stacks_device_table, trace->profile == PD_PROFILE_FULL, NULL},
   };
-  _Static_assert(sizeof all / sizeof all[0] <= MAX_TABLES, "table_list has room for all");
-  const uint32_t count = sizeof all / sizeof all[0];
-  bool ok = list && set && step_parts_open(work->facts, &parts) && stack_tree_open(work->facts, &stacks);
-  filled.parts = &parts;
-  filled.stacks = &stacks;
-  for (uint32_t i = 0; i < count && ok; i++)
-    if (all[i].wanted && !needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
-  ledger_draft *draft = ok ? ledger_begin(work->facts) : NULL;
-  filled.gains = work->promise.wait(work->promise.of);
-  ok = draft && filled.gains;
-  if (ok)
-    ok = ledger_end(draft, filled.gains, &owners);
-  else
-    ledger_drop(draft);
-  filled.ledger = &owners;
-  for (uint32_t i = 0; i < count && ok; i++)
-    if (all[i].wanted && needs_gains(all[i].make)) ok = (made.at[i] = all[i].make(work)) != NULL;
-  ok = ok && !work->arena->failed;
-  if (ok) *set = (pd_table_set){.size = sizeof *set, .tables = list->at};
-  for (uint32_t i = 0; i < count && ok; i++)
-    if (made.at[i]) list->at[set->count++] = made.at[i];
-  step_parts_free(&parts);
-  ledger_free(&owners);
-  stack_tree_free(&stacks);
-  return ok ? set : NULL;
+  _Static_assert(sizeof all / sizeof all[0] <= MAX_TABLES, "there is room for all");
+  memcpy(self->tables, all, sizeof all);
+  self->count = sizeof all / sizeof all[0];
+}
+
+/* ---- on several threads ---- */
+
+/* False on no memory. What is for the tables lies in `pool`. [any thread] */
+typedef bool job_function(making *of, uint32_t which, arena *pool);
+
+typedef struct job_list {
+  making *of;
+  job_function *run;
+  uint32_t count;
+  _Atomic uint32_t next;
+  atomic_bool failed;
+} job_list;
+
+typedef struct job_helper {
+  job_list *jobs;
+  arena pool;
+  pthread_t thread;
+} job_helper;
+
+static void run_jobs(job_list *self, arena *pool) {
+  for (uint32_t i; (i = atomic_fetch_add(&self->next, 1)) < self->count;)
+    if (!self->failed && !self->run(self->of, i, pool)) self->failed = true;
+}
+
+static void *help(void *given) {
+  job_helper *self = given;
+  run_jobs(self->jobs, &self->pool);
+  return NULL;
+}
+
+/* Beside this thread. A thread is not worth it for a few rows. */
+static uint32_t helpers_for(const trace_facts *facts, uint32_t jobs) {
+  enum { ROWS_LEAST = 20000 };
+  uint32_t helpers = pd_processors_allowed() - 1;
+  if (facts->range_count + facts->activity_count < ROWS_LEAST) return 0;
+  if (helpers > jobs - 1) helpers = jobs - 1;
+  return helpers > HELPERS_MOST ? HELPERS_MOST : helpers;
+}
+
+static bool run_all(making *of, job_function *run, uint32_t count) {
+  job_list list = {.of = of, .run = run, .count = count};
+  job_helper helpers[HELPERS_MOST] = {{0}};
+  const uint32_t wanted = helpers_for(of->work.facts, count);
+  uint32_t started = 0;
+  for (; started < wanted; started++) {
+    helpers[started].jobs = &list;
+    if (pd_thread_start(&helpers[started].thread, help, &helpers[started]) != 0) break;
+  }
+  run_jobs(&list, of->work.arena);
+  for (uint32_t i = 0; i < started; i++) {
+    (void)pthread_join(helpers[i].thread, NULL);
+    arena_join(of->work.arena, &helpers[i].pool);
+  }
+  return !list.failed;
+}
+
+/* ---- in what order ---- */
+
+enum { FIRST_JOBS = 3 };
+
+/* What several tables read. */
+static bool prepare(making *self, uint32_t which, arena *pool) {
+  (void)pool;
+  const trace_facts *facts = self->work.facts;
+  if (which == 0) return step_parts_open(facts, &self->parts);
+  if (which == 1) return stack_tree_open(facts, &self->stacks);
+  return (self->draft = ledger_begin(facts)) != NULL;
+}
+
+static bool make_table(making *self, uint32_t which, arena *pool) {
+  table_choice *of = &self->tables[which];
+  table_work work = self->work;
+  work.arena = pool;
+  if (of->wanted && !of->made && (self->work.gains || !needs_gains(of->make))) of->made = of->make(&work);
+  return of->made || !of->wanted || (!self->work.gains && needs_gains(of->make));
+}
+
+static bool wait_for_gains(making *self) {
+  table_work *work = &self->work;
+  work->gains = work->promise.wait(work->promise.of);
+  if (!work->gains) return false;
+  work->ledger = &self->owners;
+  ledger_draft *draft = self->draft;
+  self->draft = NULL;
+  return ledger_end(draft, work->gains, &self->owners);
+}
+
+/* NULL on no memory. */
+static const pd_table_set *set_of(const making *self) {
+  pd_table_set *set = arena_take(self->work.arena, sizeof *set);
+  const pd_table **list = arena_take(self->work.arena, self->count * sizeof *list);
+  if (!set || !list) return NULL;
+  *set = (pd_table_set){.size = sizeof *set, .tables = list};
+  for (uint32_t i = 0; i < self->count; i++)
+    if (self->tables[i].made) list[set->count++] = self->tables[i].made;
+  return set;
+}
+
+const pd_table_set *tables_make(const table_work *given) {
+  making self = {.work = *given};
+  self.work.parts = &self.parts;
+  self.work.stacks = &self.stacks;
+  choose(&self);
+  bool ok = run_all(&self, prepare, FIRST_JOBS) && run_all(&self, make_table, self.count);
+  ok = wait_for_gains(&self) && ok && run_all(&self, make_table, self.count) && !self.work.arena->failed;
+  const pd_table_set *set = ok ? set_of(&self) : NULL;
+  ledger_drop(self.draft);
+  step_parts_free(&self.parts);
+  ledger_free(&self.owners);
+  stack_tree_free(&self.stacks);
+  return set;
 }

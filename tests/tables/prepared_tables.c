@@ -1,6 +1,8 @@
 /* Tables whose making was begun on another thread before they were asked for. */
 #include "analysis_rig.h"
 
+#include <sched.h>
+
 static void check_same_cell(const pd_table *table, uint32_t column, const pd_cell *cell, const pd_cell *other) {
   cr_assert_eq(cell->missing, other->missing, "%s: %s", table->id, table->columns[column]->key);
   if (cell->missing) return;
@@ -45,6 +47,27 @@ PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
   table->prepare(table, rig.trace);
   analysis_forget(other, rig.trace); /* nobody asked for it */
   table->prepare(table, rig.trace);
+  analysis_close(other);
+  rig_end(&rig);
+}
+
+/* So many rows that several threads make the tables, where there are several processors. */
+PD_TEST(analysis, tables_that_several_threads_make_are_those_of_one) {
+  analysis_rig rig;
+  cpu_set_t before, one;
+  rig_begin(&rig);
+  fake_trace_training(rig.fake, 0, 2000);
+  rig_finish(&rig);
+  cr_assert_gt(rig.trace->ranges.count + rig.trace->activities.count, 20000);
+  const pd_table_set *several = rig_tables(&rig);
+  analysis *other = rig_analysis();
+  cr_assert_eq(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (size_t cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
+  const pd_analysis *table = analysis_table(other);
+  check_same(several, table->tables(table, rig.trace, &rig.request));
   analysis_close(other);
   rig_end(&rig);
 }
