@@ -1,0 +1,43 @@
+/* The tables of a window of many rows, which several threads make, beside those that look for its gains: twice the same
+ * number of tables and rows. */
+#include "big_trace.h"
+#include "tables/window_tables.h"
+
+#include <stdio.h>
+
+enum { STEPS = 12, ROUNDS = 3 };
+
+/* Rows of all tables; 0 on no memory. */
+static uint64_t rows_of(const pd_trace *trace) {
+  static const pd_device_props device = {.size = sizeof device, .is_cuda = 1};
+  const analysis_context context = {
+      .device = &device, .batch_size = 64, .with_modules = true, .profile_memory = true, .cores = 1};
+  analysis *of;
+  if (analysis_open(&context, &of) != PD_OK) return 0;
+  const pd_analysis *table = analysis_table(of);
+  table->prepare(table, trace);
+  const pd_table_set *set = table->tables(table, trace, NULL);
+  uint64_t rows = 0;
+  for (uint32_t t = 0; set && t < set->count; t++) rows += 1 + set->tables[t]->rows.count;
+  analysis_close(of);
+  return rows;
+}
+
+int main(void) {
+  big_trace big;
+  uint64_t first = 0;
+  if (!big_trace_open(&big, STEPS)) {
+    fprintf(stderr, "out of memory\n");
+    return 1;
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    const uint64_t rows = rows_of(&big.trace);
+    if (!first) first = rows;
+    if (!rows || rows != first) {
+      fprintf(stderr, "tables: %llu rows, and %llu at first\n", (unsigned long long)rows, (unsigned long long)first);
+      return 1;
+    }
+  }
+  big_trace_close(&big);
+  return 0;
+}
