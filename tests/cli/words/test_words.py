@@ -108,7 +108,7 @@ class Words(Case):
     def test_every_key_of_a_measurement(self):
         code, _, err = self.run_pdhost(*SMALL, "--scenario", "control", "--mode", "benchmark", "-o", "benchmark.output=m.json",
                                        "-o", "benchmark.min_run_time=0.05", watch=False)
-        self.assertEqual(code, 0, err)
+        self.assertIn(code, (0, 7), err)  # 7: the machine is too noisy for the figure, which is not looked at
         self.assert_known(keys_of(self.load("m.json")), "measurement")
 
     def test_keys_that_only_a_gpu_has(self):
