@@ -1,6 +1,6 @@
 /*
  * What every table needs of a trace, computed once: self times, device time and memory of each range, and which
- * operation holds it. Columns by range and by call; linear in events. [loop thread]
+ * operation holds it. Columns by range and by call; linear in events. [one thread; then any number read it]
  *
  * Calls may stick out of their range by the error of the clocks. Each moment of a thread still has one owner, so that a
  * self time is never negative and the self times of a thread add up to the time it had any range or call open.

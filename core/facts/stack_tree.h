@@ -1,6 +1,7 @@
 /*
  * All stacks of a trace as one tree: the ranges that hold each other, and between them, where with_stack recorded it,
- * how the C code came from one to the next; runtime calls and device records are leaves. [loop thread]
+ * how the C code came from one to the next; runtime calls and device records are leaves. [one thread; then
+ * any number read it]
  */
 #ifndef CORE_FACTS_STACK_TREE_H
 #define CORE_FACTS_STACK_TREE_H

@@ -322,13 +322,13 @@ static double solve_keep(const gains_judge *self, double low, double wanted_ns) 
   return (low + high) / 2;
 }
 
-/* The same where the program has changed: whether it takes longer. */
+/* Whether a step takes longer than `wanted_ns`. The program has changed, so that no replay is known. */
 static bool is_beyond(gains_judge *self, double keep, double wanted_ns) {
   gains_replays_forget(self->replays);
   return step_beyond(self, keep, wanted_ns) > 0;
 }
 
-/* Where it is enough that less lies between the records of a graph: how much of that stays. Else 0. */
+/* How much stays of what lies between the records of a graph, where it is enough that less does. 0: it is not. */
 static double solve_inside(gains_judge *self, double wanted_ns) {
   enum { HALVES = 10 };
   const double almost = 1 - GAINS_KEEP_EXACT;
@@ -341,11 +341,11 @@ static double solve_inside(gains_judge *self, double wanted_ns) {
   return low;
 }
 
-/* Where a step takes longer even with the least of launching, the device takes less than usual between two records:
- * so much that the step takes `wanted_ns`, but no less than in a graph. */
+/* Where a step takes longer even with the least of launching, less lies between two records of a queue: so little that
+ * it takes `wanted_ns`, but no less than in a graph, and `keep` of all beyond that. */
 static void solve_queue(gains_judge *self, double keep, double wanted_ns) {
   enum { HALVES = 11 }; /* to less than 1 ns */
-  int64_t low = self->timeline.limits.graph_gap_ns, high = self->timeline.limits.queue_gap_ns;
+  int64_t low = program_captured_gap(&self->timeline), high = self->timeline.limits.queue_gap_ns;
   for (int i = 0; i < HALVES && low < high; i++) {
     const int64_t middle = (low + high) / 2;
     program_set_queue_gap(&self->program, &self->timeline, middle);
@@ -354,7 +354,8 @@ static void solve_queue(gains_judge *self, double keep, double wanted_ns) {
 }
 
 static double solve(gains_judge *self, double wanted_ns) {
-  const double least = self->replays->has_inside ? GAINS_KEEP_LEAST_GRAPHS : GAINS_KEEP_LEAST_KNOWN;
+  const bool in_graphs = self->replays->has_inside && facts_mostly_graphs(self->timeline.facts);
+  const double least = in_graphs ? GAINS_KEEP_LEAST_GRAPHS : GAINS_KEEP_LEAST_KNOWN;
   const double inside = self->program.replay.inside = solve_inside(self, wanted_ns);
   if (inside > 0) gains_replays_forget(self->replays);
   if (inside > 0) return 1 - GAINS_KEEP_EXACT;

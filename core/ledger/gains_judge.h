@@ -50,8 +50,9 @@ double gains_judge_least_of(const gains_judge *self, uint32_t cause);
 /* What a gain is ranked by: of launching, only what a graph saves counts beside what others save. */
 double gains_judge_worth(const gains_judge *self, uint32_t cause, double gain);
 
-/* How much of the launching is the program's own, and of the gaps within graphs (replay.inside): what recording adds
- * goes to `out`, where the run itself says it. */
+/* How much of the launching is the program's own, and of the gaps within graphs (replay.inside). The gaps of a full
+ * queue get shorter in the program where that is needed. What recording adds goes to `out`, where the run itself says
+ * it. */
 bool gains_judge_keep(gains_judge *self, double recorded_ns, double *keep);
 
 #endif

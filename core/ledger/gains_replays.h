@@ -62,7 +62,7 @@ double gains_replays_make(gains_replays *self, const replay_variant *variant);
 /* Makes several, of long programs on as many threads as there are processors, up to four. Their means are then known to
  * gains_replays_mean. `bounds` are any's. */
 void gains_replays_make_all(gains_replays *self, gains_job *jobs, uint32_t count);
-/* The replays that are known were made with another replay.inside. */
+/* The program has changed: what is known of replays no longer holds. */
 void gains_replays_forget(gains_replays *self);
 /* Makes those of `variants` whose means are not known. */
 void gains_replays_know(gains_replays *self, const replay_variant *variants, uint32_t count);

@@ -68,13 +68,13 @@ static bool is_of_full_queue(const timeline *of, const replay_record *record) {
   return record->gap_ns >= 0 && record->gap_ns < TIMELINE_DELAY_GAPS * of->limits.gap_ns;
 }
 
-/* What the device takes between two records that a graph is made of. */
-static int64_t captured_gap(const timeline *of) {
+int64_t program_captured_gap(const timeline *of) {
   return of->limits.graph_gap_ns + (of->streams_used > 1 ? of->limits.beside_gap_ns : 0);
 }
 
-/* In a recorded graph, records last longer by what the device takes between them, but for kernels of other streams. */
-static int64_t inside_gap(const timeline *of) { return of->kernel_streams > 1 ? captured_gap(of) : 0; }
+/* Records of a recorded graph include what the device takes between them. So none of the gap is the device's own. Where
+ * kernels run on several streams they do not include it. */
+static int64_t inside_gap(const timeline *of) { return of->kernel_streams > 1 ? program_captured_gap(of) : 0; }
 
 static int32_t recording_of(const timeline *of, const replay_record *record, int64_t queue_gap_ns) {
   const int64_t own_ns = record->flags & REPLAY_INSIDE ? inside_gap(of) : queue_gap_ns;
@@ -104,7 +104,7 @@ static replay_record record_of(const timeline *of, const timeline_record *record
   if (shrinks && record->kind == PD_ACTIVITY_KERNEL && out.duration_ns < of->limits.fixed_ns)
     out.fixed_ns = (int32_t)out.duration_ns;
   if (is_of_full_queue(of, &out)) {
-    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, captured_gap(of)));
+    if (shrinks) out.fixed_gap_ns = (int32_t)(out.gap_ns - least(out.gap_ns / 2, program_captured_gap(of)));
     if (inside) out.flags |= REPLAY_INSIDE;
     out.recording_ns = recording_of(of, &out, of->limits.queue_gap_ns);
   }

@@ -14,6 +14,8 @@ typedef struct program {
  * in any case. */
 bool program_open(timeline *of, program *out);
 void program_close(program *self);
+/* What the device takes between two records that a graph is made of, ns. */
+int64_t program_captured_gap(const timeline *of);
 /* What the device itself takes between two records of a full queue; limits.queue_gap_ns until this is called. */
 void program_set_queue_gap(program *self, const timeline *of, int64_t own_ns);
 

@@ -55,9 +55,9 @@ static bool is_mixed(const corpus_group *group, const reading *of) {
  * 0.79 ms took 1.04 ms two seconds later, and its graph saved twice as much. */
 #define KNOWN_PACE 0.10
 
-/* Whether a cure was measured at the window's pace. Its rounds have no recorder: their step takes what the run's own
- * rounds took, at least what the step took before the window, whose loader had batches ready, and at most what it took
- * in it. */
+/* Whether a cure was measured at the window's pace. Its rounds have no recorder, and neither have the run's own: their
+ * steps take equally long. The steps before the window take no longer than that. They may take less, since the loader
+ * has batches ready then. The recorded steps of the window take no less. */
 static bool is_of_pace(const reading *of, const truth_label_cure *at) {
   const double own_ns = of->label.step_ns;
   if (at->step_ns <= 0) return true;
@@ -128,8 +128,8 @@ static const truth_label_cure *rival_cure(const corpus_group *group, const readi
   return best && of->least > 0 && !group->by_baselines ? best : NULL;
 }
 
-/* What a cure of another cause has to save more than: the injection's cost, and `least` where the injection is none, or
- * is not on the path. */
+/* What a cure of another cause has to save more than: the injection's cost. It is `least` where nothing is injected,
+ * and the larger of the two where the injection is not on the path. */
 static double costs_beside(const corpus_group *group, const reading *of, double least) {
   if (!strcmp(group->expect, "none")) return least;
   const double injected = injected_effect(group, of);
@@ -144,17 +144,37 @@ static const truth_label_cure *own_cause(const corpus_group *group, const readin
   return best->low > costs_beside(group, of, of->least / 2) ? best : NULL;
 }
 
+/* Whether a cure of the window's pace tells what this cause alone costs. */
+static bool is_told(const reading *of, const char *cause) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    if (at->predicted && is_of_pace(of, at) && !strcmp(at->cause, cause)) return true;
+  }
+  return false;
+}
+
 /* Whether a cure may save as much as makes a cause, but removes more than that or was measured at another pace, and
  * none tells what this cause alone costs. */
 static bool may_have_cause(const reading *of) {
   if (!(of->least > 0 && of->step_ns > 0)) return false; /* a run that failed is wrong */
   for (uint32_t i = 0; i < of->label.cure_count; i++) {
     const truth_label_cure *at = &of->label.cures[i];
-    bool is_told = is_of_pace(of, at) && (at->predicted || at->high < of->least);
-    for (uint32_t k = 0; k < of->label.cure_count; k++)
-      is_told |= of->label.cures[k].predicted && is_of_pace(of, &of->label.cures[k]) &&
-                 !strcmp(of->label.cures[k].cause, at->cause);
-    if (!is_told) return true;
+    if ((!is_of_pace(of, at) || at->high >= of->least) && !is_told(of, at->cause)) return true;
+  }
+  return false;
+}
+
+/* The same of a run with an injection, whose cures of more than their cause do not count: whether one of another pace
+ * may save more than the injection costs, or was to tell what that costs. */
+static bool may_have_other(const corpus_group *group, const reading *of) {
+  for (uint32_t i = 0; i < of->label.cure_count; i++) {
+    const truth_label_cure *at = &of->label.cures[i];
+    if (!at->predicted || is_of_pace(of, at) || is_told(of, at->cause)) continue;
+    if (!strcmp(at->cause, group->expect)) {
+      if (at->is_graph) return true; /* control steps do not tell what launching costs */
+    } else if (strcmp(at->cause, group->also) != 0 && at->high > costs_beside(group, of, of->least)) {
+      return true;
+    }
   }
   return false;
 }
@@ -166,7 +186,7 @@ static bool is_borderline(const corpus_group *group, const reading *of) {
   const truth_label_cure *best = rival_cure(group, of);
   const cost first = first_cost(group, of), second = second_cost(group, of);
   if (is_mixed(group, of) && first.low < second.high && second.low < first.high) return true;
-  if (is_baseline && !group->by_baselines && may_have_cause(of)) return true;
+  if (!group->by_baselines && (is_baseline ? may_have_cause(of) : may_have_other(group, of))) return true;
   if (!best || (!is_baseline && !group->off_path && best->share < of->least)) return false;
   const double limit = costs_beside(group, of, of->least);
   return best->low < limit && best->high > limit;
@@ -220,12 +240,12 @@ static void judge_cell(score *self, uint32_t i, double base) {
   const reading *of = &self->readings[i];
   const double measured = injected_effect(group, of);
   const bool is_measured = !isnan(measured) && !group->by_baselines,
-             is_known = of->step_ns > 0 && (is_measured || base > 0);
-  const double against_runs = is_known ? 1 - base / of->step_ns : 0;
+             has_effect = of->step_ns > 0 && (is_measured || base > 0);
+  const double against_runs = has_effect ? 1 - base / of->step_ns : 0;
   const truth_label_cure *own = own_cause(group, of);
   const double injected = is_measured ? measured : against_runs;
   const double effect = own ? own->share : cell->is_baseline ? 0 : injected;
-  const bool is_small = !cell->is_baseline && is_known && effect < self->corpus->min_effect;
+  const bool is_small = !cell->is_baseline && has_effect && effect < self->corpus->min_effect;
   self->judged[i] = (judged){.truth = name_index(&self->causes, judge_truth(group, of)),
                              .verdict = name_index(&self->causes, blamed(of)),
                              .counts = !is_small && !is_borderline(group, of),

@@ -177,9 +177,13 @@ const pd_table_set *tables_make(const table_work *given) {
   making self = {.work = *given};
   self.work.parts = &self.parts;
   self.work.stacks = &self.stacks;
+  self.work.gains = NULL;
+  self.work.ledger = NULL;
   choose(&self);
   bool ok = run_all(&self, prepare, FIRST_JOBS) && run_all(&self, make_table, self.count);
-  ok = wait_for_gains(&self) && ok && run_all(&self, make_table, self.count) && !self.work.arena->failed;
+  ok = wait_for_gains(&self) && ok;
+  for (uint32_t i = 0; ok && i < self.count; i++) ok = make_table(&self, i, self.work.arena); /* those of the gains */
+  ok = ok && !self.work.arena->failed;
   const pd_table_set *set = ok ? set_of(&self) : NULL;
   ledger_drop(self.draft);
   step_parts_free(&self.parts);

@@ -25,7 +25,7 @@ static void queued_kernels(int64_t ns, int64_t gap_ns, int64_t unprofiled_ns, ga
 
 PD_TEST(gains, kernels_too_short_for_any_work_go_with_their_launches_but_not_in_a_graph) {
   gains out;
-  queued_kernels(3000, 1000, 0, &out); /* of 200 us ten times 3 us, and half of each gap of 1 us */
+  queued_kernels(3000, 1000, 0, &out); /* of 200 us ten times 3 us, and 0.95 us of each gap */
   const gains_cause *launching = &out.causes[VERDICT_launch_bound];
   cr_assert_float_eq(launching->gain - launching->captured, 30 / 200.0, 1e-9);
   cr_assert_leq(launching->captured, 0.06);
@@ -149,7 +149,7 @@ PD_TEST(gains, part_of_the_gaps_of_a_full_queue_is_the_recorders) {
 }
 
 /* The device itself takes more than a microsecond from one kernel to the next, or less where the run's own steps say
- * so: down to what it takes in a graph, which is no shorter for that. */
+ * so: down to what it takes in a graph, and a quarter of the rest. The graph is no shorter for that. */
 PD_TEST(gains, short_gaps_of_a_full_queue_are_the_devices_own) {
   gains out;
   queued_kernels(4000, 1200, 0, &out);

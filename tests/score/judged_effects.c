@@ -209,6 +209,38 @@ PD_TEST(score, launching_that_is_injected_costs_what_a_graph_saves) {
   cr_assert(!both[0].counts);
 }
 
+/* What a cure saved at another pace may be more than what an injection costs, and so may be what that costs. */
+PD_TEST(score, a_cure_of_another_pace_leaves_open_what_a_run_is_held_up_by) {
+  static const struct {
+    const char *injected;
+    truth_label_cure cure;
+    bool counts;
+  } cases[] = {{"allocator", {"launch_bound", true, true, 0.20, 0.19, 0.21, 200}, false},
+               {"allocator", {"launch_bound", true, true, 0.20, 0.19, 0.21, 105}, true},
+               {"allocator", {"launch_bound", true, true, 0.05, 0.04, 0.06, 200}, true},
+               {"launch_bound", {"launch_bound", true, true, 0.09, 0.08, 0.10, 200}, false},
+               {"launch_bound", {"launch_bound", true, true, 0.09, 0.08, 0.10, 105}, true},
+               {"allocator", {"allocator", true, false, 0.09, 0.08, 0.10, 200}, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    corpus_cell cells[] = {{.group = 0}, {.group = 0}};
+    corpus all = {.group_count = 1, .cells = cells, .cell_count = 2, .min_effect = 0.05};
+    strcpy(all.groups[0].expect, cases[i].injected);
+    reading readings[2];
+    for (int r = 0; r < 2; r++) {
+      readings[r] =
+          (reading){.cause = "none",
+                    .step_ns = 100,
+                    .least = 0.05,
+                    .label = {.effect = 0.08, .also = NAN, .step_ns = 100, .cures = {cases[i].cure}, .cure_count = 1}};
+    }
+    fix_trial fixes[2] = {{0}};
+    judged both[2];
+    score self = {.corpus = &all, .readings = readings, .fixes = fixes, .judged = both};
+    judge_two(&self, readings);
+    cr_assert_eq(both[0].counts, cases[i].counts, "%zu", i);
+  }
+}
+
 /* Without a cure that removes its cause alone, nothing tells what holds a step up. */
 PD_TEST(score, a_baseline_counts_only_if_its_cures_tell_what_it_is_held_up_by) {
   static const truth_label_cure graph = {"launch_bound", true, true, 0.02, 0.01, 0.03, 0};

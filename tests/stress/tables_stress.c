@@ -1,17 +1,21 @@
-/* The tables of a window of many rows, which several threads make, beside those that look for its gains: twice the same
- * number of tables and rows. */
+/* The tables of a window of many rows, which several threads make, beside those that look for its gains: each time the
+ * same number of tables and rows. */
 #include "big_trace.h"
 #include "tables/window_tables.h"
 
 #include <stdio.h>
 
-enum { STEPS = 12, ROUNDS = 3 };
+enum { STEPS = 12, ROUNDS = 3, ROWS_LEAST = 20000 /* from which on there are several threads (tables.c) */ };
 
 /* Rows of all tables; 0 on no memory. */
 static uint64_t rows_of(const pd_trace *trace) {
   static const pd_device_props device = {.size = sizeof device, .is_cuda = 1};
-  const analysis_context context = {
-      .device = &device, .batch_size = 64, .with_modules = true, .profile_memory = true, .cores = 1};
+  const analysis_context context = {.device = &device,
+                                    .batch_size = 64,
+                                    .with_flops = true,
+                                    .with_modules = true,
+                                    .profile_memory = true,
+                                    .cores = 1};
   analysis *of;
   if (analysis_open(&context, &of) != PD_OK) return 0;
   const pd_analysis *table = analysis_table(of);
@@ -28,6 +32,10 @@ int main(void) {
   uint64_t first = 0;
   if (!big_trace_open(&big, STEPS)) {
     fprintf(stderr, "out of memory\n");
+    return 1;
+  }
+  if (big.trace.ranges.count + big.trace.activities.count < ROWS_LEAST) {
+    fprintf(stderr, "too few rows for several threads\n");
     return 1;
   }
   for (int i = 0; i < ROUNDS; i++) {
