@@ -28,12 +28,12 @@ typedef struct timeline_limits {
  * images take 5 us each more than those of one. queue_gap: 30 runs of three models that launch ahead take, without the
  * recorder, 1.3 us a record at the median beyond what the records last (quartiles 1.1 and 1.4). graph_gap, beside_gap:
  * what a graph saves was measured by whole runs with the graph, and by graphs that ran in turns on the same stream.
- * With 0.05 us between kernels, 11 such savings in steps on one stream are missed by 0.3 points at the median and 2.9
- * at most. With 0.2 us more, 22 in steps on two streams are missed by 1.5 points at the median and 4.6 at most, and the
- * median with its sign is -0.1.
- * pause, cold: on an H200, taking 1.2 ms of computing out of a step saved 24 to 48 us more than that in five of ten
- * kinds of steps, of 170 to 900 us, and 3 to 11 us in the others, most of which wait for the device. Recording made the
- * launching of those five 1.1 to 1.9 times as long. */
+ * With 0.05 us between kernels, and 0.2 us more where a second stream is in use, 11 such savings of steps with kernels
+ * on one stream are missed by 0.3 points at the median and 2.9 at most. 22 of steps with kernels on two streams are
+ * missed by 1.5 points at the median and 4.6 at most; the median with its sign is -0.1. pause, cold: on an H200,
+ * taking 1.2 ms of computing out of a step saved 24 to 48 us more than that in five of ten kinds of steps, of 170 to
+ * 900 us, and 3 to 11 us in the others, most of which wait for the device. Recording made the launching of those
+ * five 1.1 to 1.9 times as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
   if (!is_gpu)
     return (timeline_limits){
