@@ -11,7 +11,7 @@
 
 typedef const pd_table *table_function(const table_work *work);
 
-enum { MAX_TABLES = 32, HELPERS_MOST = 3 };
+enum { MAX_TABLES = 32 };
 
 typedef struct table_choice {
   table_function *make;
@@ -23,7 +23,6 @@ typedef struct making {
   table_work work; /* gets what follows */
   step_parts parts;
   stack_tree stacks;
-  ledger_draft *draft;
   ledger owners;
   table_choice tables[MAX_TABLES];
   uint32_t count;
@@ -75,7 +74,7 @@ static void choose(making *self) {
   self->count = sizeof all / sizeof all[0];
 }
 
-/* ---- on several threads ---- */
+/* ---- on two threads ---- */
 
 /* False on no memory. What is for the tables lies in `pool`. [any thread] */
 typedef bool job_function(making *of, uint32_t which, arena *pool);
@@ -105,43 +104,32 @@ static void *help(void *given) {
   return NULL;
 }
 
-/* Beside this thread. A thread is not worth it for a few rows. */
-static uint32_t helpers_for(const trace_facts *facts, uint32_t jobs) {
-  enum { ROWS_LEAST = 20000 };
-  uint32_t helpers = pd_processors_allowed() - 1;
-  if (facts->range_count + facts->activity_count < ROWS_LEAST) return 0;
-  if (helpers > jobs - 1) helpers = jobs - 1;
-  return helpers > HELPERS_MOST ? HELPERS_MOST : helpers;
+/* The tables of fewer rows take less than 40 ms. With more threads, the gains are what takes longest, and the tables
+ * hold more memory at once. */
+static bool is_worth_a_thread(const trace_facts *facts) {
+  enum { ROWS_LEAST = 100000 };
+  return facts->range_count + facts->activity_count >= ROWS_LEAST && pd_processors_allowed() > 1;
 }
 
 static bool run_all(making *of, job_function *run, uint32_t count) {
   job_list list = {.of = of, .run = run, .count = count};
-  job_helper helpers[HELPERS_MOST] = {{0}};
-  const uint32_t wanted = helpers_for(of->work.facts, count);
-  uint32_t started = 0;
-  for (; started < wanted; started++) {
-    helpers[started].jobs = &list;
-    if (pd_thread_start(&helpers[started].thread, help, &helpers[started]) != 0) break;
-  }
+  job_helper helper = {.jobs = &list};
+  const bool helped = is_worth_a_thread(of->work.facts) && pd_thread_start(&helper.thread, help, &helper) == 0;
   run_jobs(&list, of->work.arena);
-  for (uint32_t i = 0; i < started; i++) {
-    (void)pthread_join(helpers[i].thread, NULL);
-    arena_join(of->work.arena, &helpers[i].pool);
-  }
+  if (helped) (void)pthread_join(helper.thread, NULL);
+  arena_join(of->work.arena, &helper.pool);
   return !list.failed;
 }
 
 /* ---- in what order ---- */
 
-enum { FIRST_JOBS = 3 };
+enum { FIRST_JOBS = 2 };
 
 /* What several tables read. */
 static bool prepare(making *self, uint32_t which, arena *pool) {
   (void)pool;
   const trace_facts *facts = self->work.facts;
-  if (which == 0) return step_parts_open(facts, &self->parts);
-  if (which == 1) return stack_tree_open(facts, &self->stacks);
-  return (self->draft = ledger_begin(facts)) != NULL;
+  return which ? stack_tree_open(facts, &self->stacks) : step_parts_open(facts, &self->parts);
 }
 
 static bool make_table(making *self, uint32_t which, arena *pool) {
@@ -152,14 +140,13 @@ static bool make_table(making *self, uint32_t which, arena *pool) {
   return of->made || !of->wanted || (!self->work.gains && needs_gains(of->make));
 }
 
-static bool wait_for_gains(making *self) {
+static bool wait_for_gains(making *self, ledger_draft *draft) {
   table_work *work = &self->work;
   work->gains = work->promise.wait(work->promise.of);
-  if (!work->gains) return false;
   work->ledger = &self->owners;
-  ledger_draft *draft = self->draft;
-  self->draft = NULL;
-  return ledger_end(draft, work->gains, &self->owners);
+  if (work->gains) return ledger_end(draft, work->gains, &self->owners);
+  ledger_drop(draft);
+  return false;
 }
 
 /* NULL on no memory. */
@@ -181,11 +168,10 @@ const pd_table_set *tables_make(const table_work *given) {
   self.work.ledger = NULL;
   choose(&self);
   bool ok = run_all(&self, prepare, FIRST_JOBS) && run_all(&self, make_table, self.count);
-  ok = wait_for_gains(&self) && ok;
+  ok = wait_for_gains(&self, ok ? ledger_begin(self.work.facts) : NULL) && ok;
   for (uint32_t i = 0; ok && i < self.count; i++) ok = make_table(&self, i, self.work.arena); /* those of the gains */
   ok = ok && !self.work.arena->failed;
   const pd_table_set *set = ok ? set_of(&self) : NULL;
-  ledger_drop(self.draft);
   step_parts_free(&self.parts);
   ledger_free(&self.owners);
   stack_tree_free(&self.stacks);

@@ -1,4 +1,4 @@
-/* The builders of all tables, one per table, and the set they make. Several builders of a trace run at once, each with
+/* The builders of all tables, one per table, and the set they make. Two builders of a trace run at once, each with
  * an arena of its own. [tables_make: one thread at a time for a trace] */
 #ifndef CORE_TABLES_TABLES_H
 #define CORE_TABLES_TABLES_H

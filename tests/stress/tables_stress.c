@@ -1,11 +1,11 @@
-/* The tables of a window of many rows, which several threads make, beside those that look for its gains: each time the
+/* The tables of a window of many rows, which two threads make, beside those that look for its gains: each time the
  * same number of tables and rows. */
 #include "big_trace.h"
 #include "tables/window_tables.h"
 
 #include <stdio.h>
 
-enum { STEPS = 12, ROUNDS = 3, ROWS_LEAST = 20000 /* from which on there are several threads (tables.c) */ };
+enum { STEPS = 20, ROUNDS = 3, ROWS_LEAST = 100000 /* from which on there are two threads (tables.c) */ };
 
 /* Rows of all tables; 0 on no memory. */
 static uint64_t rows_of(const pd_trace *trace) {
@@ -35,7 +35,7 @@ int main(void) {
     return 1;
   }
   if (big.trace.ranges.count + big.trace.activities.count < ROWS_LEAST) {
-    fprintf(stderr, "too few rows for several threads\n");
+    fprintf(stderr, "too few rows for two threads\n");
     return 1;
   }
   for (int i = 0; i < ROUNDS; i++) {

@@ -1,5 +1,6 @@
-/* Tables whose making was begun on another thread before they were asked for, and tables that several threads make. */
+/* Tables whose making was begun on another thread before they were asked for, and tables that two threads make. */
 #include "analysis_rig.h"
+#include "big_trace.h"
 
 #include <sched.h>
 
@@ -58,25 +59,24 @@ PD_TEST(analysis, what_was_prepared_is_what_is_made_at_once) {
   rig_end(&rig);
 }
 
-/* From 20000 rows on, several threads make the tables, where there are several processors. */
-PD_TEST(analysis, tables_that_several_threads_make_are_those_of_one) {
-  analysis_rig rig;
+/* From 100000 rows on, two threads make the tables, where there are several processors. */
+PD_TEST(analysis, tables_that_two_threads_make_are_those_of_one) {
+  const pd_table_request request = {.size = sizeof request};
+  big_trace big;
   cpu_set_t one;
-  rig_begin(&rig);
-  fake_trace_training(rig.fake, 0, 2000);
-  rig_finish(&rig);
-  cr_assert_gt(rig.trace->ranges.count + rig.trace->activities.count, 20000);
-  const pd_table_set *several = rig_tables(&rig);
-  analysis *other = rig_analysis();
+  cr_assert(big_trace_open(&big, 20));
+  cr_assert_gt(big.trace.ranges.count + big.trace.activities.count, 100000);
+  analysis *first = rig_analysis(), *second = rig_analysis();
+  const pd_table_set *both = analysis_table(first)->tables(analysis_table(first), &big.trace, &request);
   CPU_ZERO(&one);
   CPU_SET((size_t)sched_getcpu(), &one);
   cr_assert_eq(sched_setaffinity(0, sizeof one, &one), 0);
-  const pd_analysis *table = analysis_table(other);
-  const pd_table_set *alone = table->tables(table, rig.trace, &rig.request);
-  cr_assert_not_null(alone);
-  check_same(several, alone);
-  analysis_close(other);
-  rig_end(&rig);
+  const pd_table_set *alone = analysis_table(second)->tables(analysis_table(second), &big.trace, &request);
+  cr_assert(both && alone);
+  check_same(both, alone);
+  analysis_close(first);
+  analysis_close(second);
+  big_trace_close(&big);
 }
 
 PD_TEST(analysis, what_a_request_leaves_out_is_the_same_as_its_default) {
