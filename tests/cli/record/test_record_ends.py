@@ -137,7 +137,9 @@ print(got)
             os.kill(pid, signal.SIGKILL)
             out, err = process.communicate(timeout=20)
             self.assertEqual(process.returncode, 137, err)
-            self.assertTrue("Verdict" in out or "nothing was launched before the process ended" in err, out + err)
+            # On a busy machine the first one has not even initialised CUDA.
+            early = "nothing was recorded: " if wait < 0.1 else "nothing was launched before the process ended"
+            self.assertTrue("Verdict" in out or early in err, out + err)
             self.assertNotIn("overwrote", err)
             self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
 
