@@ -6,8 +6,8 @@
  *
  *   bench_analysis [STEPS]
  */
+#include "big_tables.h"
 #include "big_trace.h"
-#include "tables/window_tables.h"
 #include "trace/trace_memory.h"
 
 #include <pdhost/clocks.h>
@@ -40,18 +40,11 @@ static int compare(const void *a, const void *b) {
 
 /* Medians of ROUNDS, and the shortest; false on no memory. */
 static bool time_tables(const pd_trace *trace, cost *median, double *shortest) {
-  static const pd_device_props device = {.size = sizeof device, .is_cuda = 1};
-  const analysis_context context = {.device = &device,
-                                    .batch_size = 64,
-                                    .with_flops = true,
-                                    .with_modules = true,
-                                    .profile_memory = true,
-                                    .cores = 1};
   double ms[CLOCKS][ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
     analysis *of;
     const cost start = now_ms();
-    if (analysis_open(&context, &of) != PD_OK) return false;
+    if (big_tables_open(&of) != PD_OK) return false;
     const pd_analysis *table = analysis_table(of);
     table->prepare(table, trace); /* as whoever asks for them does: the gains are made beside the other tables */
     const pd_table_set *set = table->tables(table, trace, NULL);

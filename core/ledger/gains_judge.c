@@ -328,17 +328,19 @@ static bool is_beyond(gains_judge *self, double keep, double wanted_ns) {
   return step_beyond(self, keep, wanted_ns) > 0;
 }
 
-/* How much stays of what lies between the records of a graph, where it is enough that less does. 0: it is not. */
-static double solve_inside(gains_judge *self, double wanted_ns) {
+/* Whether it is enough that less lies between the records of a graph. Then replay.inside says how much of it stays. */
+static bool solve_inside(gains_judge *self, double wanted_ns) {
   enum { HALVES = 10 };
   const double almost = 1 - GAINS_KEEP_EXACT;
   double low = 0, high = 1;
-  if (!self->replays->has_inside || step_beyond(self, almost, wanted_ns) >= 0) return 0;
+  if (!self->replays->has_inside || step_beyond(self, almost, wanted_ns) >= 0) return false;
   for (int i = 0; i < HALVES; i++) {
     const double middle = self->program.replay.inside = (low + high) / 2;
     *(is_beyond(self, almost, wanted_ns) ? &high : &low) = middle;
   }
-  return low;
+  self->program.replay.inside = low;
+  gains_replays_forget(self->replays);
+  return low > 0;
 }
 
 /* Where a step takes longer even with the least of launching, less lies between two records of a queue: so little that
@@ -356,9 +358,7 @@ static void solve_queue(gains_judge *self, double keep, double wanted_ns) {
 static double solve(gains_judge *self, double wanted_ns) {
   const bool in_graphs = self->replays->has_inside && facts_mostly_graphs(self->timeline.facts);
   const double least = in_graphs ? GAINS_KEEP_LEAST_GRAPHS : GAINS_KEEP_LEAST_KNOWN;
-  const double inside = self->program.replay.inside = solve_inside(self, wanted_ns);
-  if (inside > 0) gains_replays_forget(self->replays);
-  if (inside > 0) return 1 - GAINS_KEEP_EXACT;
+  if (solve_inside(self, wanted_ns)) return 1 - GAINS_KEEP_EXACT;
   if (step_beyond(self, least, wanted_ns) > GAINS_KEEP_EXACT * wanted_ns) solve_queue(self, least, wanted_ns);
   return solve_keep(self, least, wanted_ns);
 }

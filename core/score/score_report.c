@@ -76,8 +76,8 @@ static void figures_of_parts(const score *self) {
   printf(
       "95 %% intervals: of accuracy and false alarms Wilson's, else by resampling the runs, which gives F1 no width\n"
       "where no run is wrong. Attribution error: of right verdicts alone. Fixes: the scenario's own cure leaves its\n"
-      "injection out. Saving unknown: its 95 %% interval is wider than 10 points, or the machine had changed its "
-      "pace.\n");
+      "injection out. Saving unknown: its 95 %% interval is wider than 10 points, or the\n"
+      "machine had changed its pace.\n");
 }
 
 /* "0.981", "n/a". */

@@ -16,7 +16,6 @@ enum { MAX_TABLES = 32 };
 typedef struct table_choice {
   table_function *make;
   bool wanted;
-  const pd_table *made;
 } table_choice;
 
 typedef struct making {
@@ -25,6 +24,7 @@ typedef struct making {
   stack_tree stacks;
   ledger owners;
   table_choice tables[MAX_TABLES];
+  const pd_table *made[MAX_TABLES];
   uint32_t count;
 } making;
 
@@ -38,36 +38,36 @@ static void choose(making *self) {
   const table_work *work = &self->work;
   const pd_trace *trace = work->facts->trace;
   const table_choice all[] = {
-      {verdict_table, true, NULL},
-      {operator_table, true, NULL},
-      {breakdown_table, true, NULL},
-      {gains_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {corrected_table, trace->profile == PD_PROFILE_FULL && work->request->corrected, NULL},
-      {ledger_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {ledger_steps_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {idle_reasons_table, (trace->facts & PD_FACT_STATES) != 0, NULL},
-      {idle_code_table, (trace->facts & PD_FACT_CODE) != 0, NULL},
-      {children_table, (trace->facts & PD_FACT_CHILDREN) != 0, NULL},
-      {series_table, series_are_in(trace), NULL},
-      {device_figures_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {steps_table, true, NULL},
-      {device_summary_table, true, NULL},
-      {overview_table, true, NULL},
-      {model_table, true, NULL},
-      {distributed_table, true, NULL},
-      {operator_summary_table, true, NULL},
-      {kernel_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {kernel_operators_table, trace->profile == PD_PROFILE_FULL, NULL},
-      {memcpy_table, true, NULL},
-      {userdefined_table, true, NULL},
-      {memory_table, work->context->profile_memory, NULL},
-      {memory_peak_table, work->context->profile_memory, NULL},
-      {memory_churn_table, work->context->profile_memory, NULL},
-      {memory_blocks_table, work->context->profile_memory, NULL},
-      {flops_table, work->context->with_flops, NULL},
-      {modules_table, work->context->with_modules || modules_are_in(work->facts), NULL},
-      {stacks_table, true, NULL},
-      {stacks_device_table, trace->profile == PD_PROFILE_FULL, NULL},
+      {verdict_table, true},
+      {operator_table, true},
+      {breakdown_table, true},
+      {gains_table, trace->profile == PD_PROFILE_FULL},
+      {corrected_table, trace->profile == PD_PROFILE_FULL && work->request->corrected},
+      {ledger_table, trace->profile == PD_PROFILE_FULL},
+      {ledger_steps_table, trace->profile == PD_PROFILE_FULL},
+      {idle_reasons_table, (trace->facts & PD_FACT_STATES) != 0},
+      {idle_code_table, (trace->facts & PD_FACT_CODE) != 0},
+      {children_table, (trace->facts & PD_FACT_CHILDREN) != 0},
+      {series_table, series_are_in(trace)},
+      {device_figures_table, trace->profile == PD_PROFILE_FULL},
+      {steps_table, true},
+      {device_summary_table, true},
+      {overview_table, true},
+      {model_table, true},
+      {distributed_table, true},
+      {operator_summary_table, true},
+      {kernel_table, trace->profile == PD_PROFILE_FULL},
+      {kernel_operators_table, trace->profile == PD_PROFILE_FULL},
+      {memcpy_table, true},
+      {userdefined_table, true},
+      {memory_table, work->context->profile_memory},
+      {memory_peak_table, work->context->profile_memory},
+      {memory_churn_table, work->context->profile_memory},
+      {memory_blocks_table, work->context->profile_memory},
+      {flops_table, work->context->with_flops},
+      {modules_table, work->context->with_modules || modules_are_in(work->facts)},
+      {stacks_table, true},
+      {stacks_device_table, trace->profile == PD_PROFILE_FULL},
   };
   _Static_assert(sizeof all / sizeof all[0] <= MAX_TABLES, "there is room for all");
   memcpy(self->tables, all, sizeof all);
@@ -132,12 +132,14 @@ static bool prepare(making *self, uint32_t which, arena *pool) {
   return which ? stack_tree_open(facts, &self->stacks) : step_parts_open(facts, &self->parts);
 }
 
+/* What is not wanted, was made before, or has to wait for the gains, is nothing to do. */
 static bool make_table(making *self, uint32_t which, arena *pool) {
-  table_choice *of = &self->tables[which];
+  const table_choice *of = &self->tables[which];
   table_work work = self->work;
   work.arena = pool;
-  if (of->wanted && !of->made && (self->work.gains || !needs_gains(of->make))) of->made = of->make(&work);
-  return of->made || !of->wanted || (!self->work.gains && needs_gains(of->make));
+  if (!of->wanted || self->made[which] || (!work.gains && needs_gains(of->make))) return true;
+  self->made[which] = of->make(&work);
+  return self->made[which] != NULL;
 }
 
 static bool wait_for_gains(making *self, ledger_draft *draft) {
@@ -156,7 +158,7 @@ static const pd_table_set *set_of(const making *self) {
   if (!set || !list) return NULL;
   *set = (pd_table_set){.size = sizeof *set, .tables = list};
   for (uint32_t i = 0; i < self->count; i++)
-    if (self->tables[i].made) list[set->count++] = self->tables[i].made;
+    if (self->made[i]) list[set->count++] = self->made[i];
   return set;
 }
 

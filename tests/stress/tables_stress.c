@@ -1,7 +1,7 @@
 /* The tables of a window of many rows, which two threads make, beside those that look for its gains: each time the
  * same number of tables and rows. */
+#include "big_tables.h"
 #include "big_trace.h"
-#include "tables/window_tables.h"
 
 #include <stdio.h>
 
@@ -9,15 +9,8 @@ enum { STEPS = 20, ROUNDS = 3, ROWS_LEAST = 100000 /* from which on there are tw
 
 /* Rows of all tables; 0 on no memory. */
 static uint64_t rows_of(const pd_trace *trace) {
-  static const pd_device_props device = {.size = sizeof device, .is_cuda = 1};
-  const analysis_context context = {.device = &device,
-                                    .batch_size = 64,
-                                    .with_flops = true,
-                                    .with_modules = true,
-                                    .profile_memory = true,
-                                    .cores = 1};
   analysis *of;
-  if (analysis_open(&context, &of) != PD_OK) return 0;
+  if (big_tables_open(&of) != PD_OK) return 0;
   const pd_analysis *table = analysis_table(of);
   table->prepare(table, trace);
   const pd_table_set *set = table->tables(table, trace, NULL);
