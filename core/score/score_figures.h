@@ -12,8 +12,7 @@ typedef struct judged {
   uint32_t truth, verdict; /* causes; 0 is none */
   bool counts;             /* its effect is large enough, or it is a baseline */
   bool off_path;           /* the cause is there and hidden: it may not be named. Such a run never counts */
-  bool
-      untold; /* nothing tells, or chance decides, whether what a verdict may name holds it up: it is no alarm either */
+  bool untold;             /* nothing tells, or chance decides, what it is held up by: it is no alarm either */
   bool held_out;
   double effect, share;               /* of the step, 0..1; effect: 1 - baseline's step / its own */
   double repeatable;                  /* 0..1 */
