@@ -60,6 +60,11 @@ static inline const pd_device_row *facts_activity(const trace_facts *self, uint6
 static inline const pd_trace_step *facts_step(const trace_facts *self, uint64_t i) {
   return PD_AT(pd_trace_step, &self->trace->steps, i);
 }
+/* A step after its wait for a batch: what pd_trace.unprofiled_step_ns is where steps wait for the device. */
+static inline double facts_fed_step_ns(const trace_facts *self, uint64_t i) {
+  const pd_trace_step *step = facts_step(self, i);
+  return (double)(step->end_ns - step->start_ns - step->data_wait_ns);
+}
 static inline const char *facts_text(const trace_facts *self, uint32_t id) {
   return pd_trace_string(self->trace, id)->text;
 }

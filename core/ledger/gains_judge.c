@@ -212,7 +212,7 @@ double gains_judge_least_of(const gains_judge *self, uint32_t cause) {
   const double least = gains_judge_least(self);
   if (cause != VERDICT_launch_bound || is_of_threads(self)) return least;
   const double doubt = GAINS_GRAPH_DOUBT_NS / self->out->step_ns;
-  return self->out->causes[cause].captured >= fmax(least, least / 2 + doubt) ? least : INFINITY;
+  return self->out->causes[cause].captured >= least + doubt ? least : INFINITY;
 }
 
 double gains_judge_worth(const gains_judge *self, uint32_t cause, double gain) {
@@ -260,8 +260,7 @@ static double twin_step(const gains_judge *self, const pd_twin *twin, double rec
 /* What pd_trace.unprofiled_step_ns is of these steps. */
 static bool step_times(const gains_judge *self, double *times) {
   if (self->timeline.facts->trace->sync_timing) {
-    for (uint32_t s = 0; s < self->count; s++)
-      times[s] = (double)facts_step(self->timeline.facts, self->first + s)->step_time_ns;
+    for (uint32_t s = 0; s < self->count; s++) times[s] = facts_fed_step_ns(self->timeline.facts, self->first + s);
     return true;
   }
   int64_t *seen = malloc(((size_t)self->timeline.step_count + 1) * sizeof *seen);

@@ -21,7 +21,7 @@ static bool longer_by(const trace_facts *facts, int64_t *out) {
   if (!times) return false;
   for (uint64_t s = 0; s < facts->step_count; s++) {
     const pd_trace_step *step = facts_step(facts, s);
-    times[s] = (double)(trace->sync_timing ? step->step_time_ns : step->end_ns - step->start_ns);
+    times[s] = trace->sync_timing ? facts_fed_step_ns(facts, s) : (double)(step->end_ns - step->start_ns);
   }
   const pd_spread spread = stats_spread(times, facts->step_count);
   const double more = (trace->sync_timing ? spread.median : spread.mean) - (double)trace->unprofiled_step_ns;

@@ -13,6 +13,7 @@ static pd_status one_aside(run_state *run, uint64_t index, bool control, bool ty
   board_next();
   const pd_batch *batch = NULL;
   const pd_status status = data_loader_next(run->loader, &batch);
+  const int64_t batch_ns = monotonic_ns();
   if (status == PD_STOP) return status;
   if (status != PD_OK) return measured_step_fail(run, status, run->core_host, "data loader");
   const pd_step step = {.size = sizeof step,
@@ -27,7 +28,7 @@ static pd_status one_aside(run_state *run, uint64_t index, bool control, bool ty
   int64_t start_ns = 0, end_ns = 0;
   measured_step_offer(run, &next);
   const pd_status done = measured_step_run(run, &step, &start_ns, &end_ns, &marks);
-  if (done == PD_OK && run->sync_timing && typical && index > 1) unprofiled_add(&run->unprofiled, end_ns - start_ns);
+  if (done == PD_OK && run->sync_timing && typical && index > 1) unprofiled_add(&run->unprofiled, end_ns - batch_ns);
   progress_step();
   return done;
 }

@@ -140,9 +140,9 @@ static pd_status one_step(run_state *run, uint64_t index, const schedule_at *at,
   if (status == PD_OK && at->phase == PD_PHASE_ACTIVE) status = window_step_done(run, &marks);
   if (status != PD_OK) return measured_step_fail(run, status, run->device_host, "run");
   if (run->sync_timing) run->timed = step_log_count(run->log);
-  if (run->sync_timing && !run->attached) unprofiled_add(&run->unprofiled, marks.step_time_ns);
-  if (at->in_round &&
-      !unprofiled_twin_add(&run->unprofiled, at->round, at->phase == PD_PHASE_ACTIVE, marks.step_time_ns))
+  const int64_t fed_ns = end_ns - batch_ns;
+  if (run->sync_timing && !run->attached) unprofiled_add(&run->unprofiled, fed_ns);
+  if (at->in_round && !unprofiled_twin_add(&run->unprofiled, at->round, at->phase == PD_PHASE_ACTIVE, fed_ns))
     return measured_step_fail(run, PD_NO_MEMORY, run->core_host, "run");
   *previous_end_ns = end_ns;
   *previous_end_ticks = marks.end_ticks;

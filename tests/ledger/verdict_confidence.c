@@ -38,7 +38,7 @@ PD_TEST(verdict, a_cause_that_few_resamples_have_is_withheld) {
 
 PD_TEST(verdict, what_some_resamples_have_is_said_apart) {
   analysis_rig rig;
-  steps_with_one_late(&rig, 400, 136);
+  steps_with_one_late(&rig, 400, 160);
   const pd_table *table;
   const pd_table_row *row = verdict_row(&rig, &table);
   cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "pageable_copy");

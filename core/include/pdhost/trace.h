@@ -214,7 +214,7 @@ enum {
 /* What recording adds to a step, measured within the window: recorded steps took turns with others that were not
  * (schedule.twin). */
 typedef struct pd_twin {
-  int64_t step_ns;                   /* mean t1 - t0 of the steps that were not recorded */
+  int64_t step_ns;                   /* mean of the steps that were not recorded, each from when it has its batch */
   int64_t added_ns, low_ns, high_ns; /* by which a recorded step is longer, and its 95 % interval; may be below 0 */
   uint32_t rounds;                   /* that this rests on; 0: it was not measured, and all is 0 */
   uint32_t reserved;
@@ -249,8 +249,9 @@ typedef struct pd_trace {
   uint32_t reserved_partial;
   uint64_t start_allocated_bytes, start_reserved_bytes; /* of device memory when the window began; 0: not known */
   pd_array loss_rows;                                   /* of pd_loss_row */
-  /* What the run's steps took before the profiling library was there, 0: not known. With sync_timing the median of
-   * t1 - t0; else the mean pace of a stretch of them, from one wait for the device to the next. */
+  /* What the run's steps took before the profiling library was there, 0: not known. With sync_timing the median of the
+   * time from when a step has its batch to its end; else the mean pace of a stretch of them, from one wait for the
+   * device to the next. */
   int64_t unprofiled_step_ns;
   uint32_t copies_ahead; /* 1: a batch that is ready in time is copied beside the step before */
   uint32_t reserved_copies_ahead;

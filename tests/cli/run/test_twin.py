@@ -70,7 +70,7 @@ class Twin(Case):
     @staticmethod
     def by_hand(rows, block):
         """The trimmed mean of the differences of the rounds, by the steps' rows: two rounds are 4 * block + 2 steps."""
-        times, more = [row["step_time_ns"] for row in rows[2:]], []
+        times, more = [row["batch_cost_ns"] - row["data_wait_ns"] for row in rows[2:]], []
         mean = lambda first: sum(times[first:first + block]) / block
         for at in range(0, len(times), 4 * block + 2):
             more += [mean(at) - mean(at + block + 1), mean(at + 3 * block + 2) - mean(at + 2 * block + 1)]
