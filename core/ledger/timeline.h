@@ -166,8 +166,9 @@ void timeline_waiter_work(const timeline *self, timeline_waiter *waiter, const t
 bool timeline_waits(const timeline *self, timeline_waiter *waiter, int64_t from, int64_t to, int64_t then);
 /* Whether the lane's threads make the batch by operations in a piece of input, as a loader without workers does. */
 bool timeline_makes_batch(const timeline *self, uint16_t lane, int64_t from, int64_t to);
-/* Marks what the captured graph of our own training step does not hold, as what a scenario launches beside the model
- * (REPLAY_OUTSIDE). Steps of other programs are taken to be captured whole. */
+/* Marks what the captured graph of our own training step does not hold (REPLAY_OUTSIDE): what a scenario launches
+ * beside the model, or all where the step is such a graph already. Steps of other programs are taken to be captured
+ * whole. */
 bool timeline_mark_outside(timeline *self);
 bool timeline_find_passes(timeline *self);
 bool timeline_find_chains(timeline *self);

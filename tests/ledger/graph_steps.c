@@ -168,3 +168,31 @@ PD_TEST(gains, a_recorded_graph_gets_as_short_as_its_kernels) {
   cr_assert(beside - alone > 9000 && beside - alone <= 47 * 250, "%g, %g", alone, beside);
   cr_assert(alone > 48 * 2000 && alone < 48 * 2000 + 10000, "%g", alone);
 }
+
+/* Five launches of 6 us, then one of a graph, and a wait for its 40 kernels. Of our own steps nothing more can be
+ * captured. Another program's launches before its graph can. */
+PD_TEST(gains, nothing_more_of_our_own_step_is_captured_where_it_is_a_graph) {
+  for (int ours = 0; ours < 2; ours++) {
+    gains_rig rig;
+    gains out;
+    begin(&rig);
+    for (uint64_t s = 0; s < STEPS; s++) {
+      const int64_t at = add_step(&rig, s);
+      for (int64_t i = 0; i < 5; i++) {
+        const int64_t call = at + i * 6000;
+        fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, call, call + 6000, ++rig.correlation);
+        fake_kernel(rig.fake, "k", rig.main, call + 6000, call + 8000, rig.correlation);
+      }
+      fake_call(rig.fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig.thread, at + 30000, at + 60000,
+                ++rig.correlation);
+      for (int64_t i = 0; i < 40; i++)
+        fake_kernel(rig.fake, "k", rig.main, at + 62000 + i * 3000, at + 64900 + i * 3000, rig.correlation);
+      fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", rig.thread, at + 60000, at + STEP_NS,
+                ++rig.correlation);
+    }
+    judge(&rig, PD_FACT_RECORDER_COST | (ours ? PD_FACT_TRAIN : 0), &out);
+    cr_assert_float_eq(gained_ns(&out), 30000, 500, "%g us", gained_ns(&out) / 1000);
+    cr_assert_float_eq(captured_ns(&out), ours ? 0 : 30000, 500, "%g us", captured_ns(&out) / 1000);
+    cr_assert_eq(out.cause, ours ? VERDICT_none : VERDICT_launch_bound);
+  }
+}
