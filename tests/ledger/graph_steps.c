@@ -169,8 +169,8 @@ PD_TEST(gains, a_recorded_graph_gets_as_short_as_its_kernels) {
   cr_assert(alone > 48 * 2000 && alone < 48 * 2000 + 10000, "%g", alone);
 }
 
-/* Five launches of 6 us, then one of a graph, and a wait for its 40 kernels. Of our own steps nothing more can be
- * captured. Another program's launches before its graph can. */
+/* Five launches of 6 us, then one of a graph, and a wait for its 40 kernels. Our own step has nothing more
+ * to capture. Another program may capture what it launches before its graph. */
 PD_TEST(gains, nothing_more_of_our_own_step_is_captured_where_it_is_a_graph) {
   for (int ours = 0; ours < 2; ours++) {
     gains_rig rig;
