@@ -11,7 +11,8 @@ uint64_t ledger_passes_per_step(const trace_facts *facts);
 /*
  * What one large pass would not need of each kernel, in a step with `passes` passes:
  * - all of one that adds gradients to those of an earlier pass, aten::add_ in the backward part;
- * - of any other, once for each pass but one: its fixed part, LEDGER_TINY_*_NS, or all of it if it is shorter;
+ * - of any other, once for each pass but one: its fixed part, LEDGER_TINY_CUDA_NS, or all of it if it is shorter; on a
+ *   device of threads what its weights take (weights.h);
  * - of the rest of its time what its last wave leaves of the device empty, as far as the blocks of all passes together
  *   would fill it: 1 - ceil(passes * waves) / (passes * ceil(waves)). Source:
  *   "Wave quantization" in NVIDIA's Matrix Multiplication Background User's Guide.

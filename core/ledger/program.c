@@ -2,6 +2,8 @@
  * it was, and none is longer. */
 #include "program.h"
 
+#include "facts/weights.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +12,18 @@ static bool has_waves(const pd_activity *detail) {
   return detail->kind == PD_ACTIVITY_KERNEL && detail->u.kernel.waves >= 0;
 }
 
-/* What a kernel takes however little it does. Several waves of blocks hide it: conversions of the layout by two waves
- * took 4.2 us for three samples on an H200, and 23.6 us for twenty. The kernels of 18 runs of small_batch were also
- * recorded with all passes in one: the mean error is 4.7 points of the device's time where the fixed part shrinks with
- * the square of the waves, and 6.8 where it does not. */
-static double once_ns(const timeline *of, const pd_activity *detail) {
-  if (detail->kind != PD_ACTIVITY_KERNEL) return 0;
-  const double waves = has_waves(detail) ? fmax(1, (double)detail->u.kernel.waves) : 1;
-  return (double)of->limits.once_ns / (waves * waves);
+/* What a kernel of `ns` takes however little it does. On a device of threads that is what its weights take. On a GPU,
+ * several waves of blocks hide it: conversions of the layout by two waves took 4.2 us for three samples on an H200, and
+ * 23.6 us for twenty. The kernels of 18 runs of small_batch were also recorded with all passes in one: the mean error
+ * is 4.7 points of the device's time where the fixed part shrinks with the square of the waves, and 6.8 where it does
+ * not.
+ */
+static double once_ns(const timeline *of, const timeline_record *record, double ns) {
+  const pd_device_row *row = timeline_row(of, record);
+  if (row->detail.kind != PD_ACTIVITY_KERNEL) return 0;
+  if (!of->limits.once_ns) return ns * weights_share(of->facts, row);
+  const double waves = has_waves(&row->detail) ? fmax(1, (double)row->detail.u.kernel.waves) : 1;
+  return fmin(ns, (double)of->limits.once_ns / (waves * waves));
 }
 
 /* A record that does the work of all passes: its fixed part once, and `times` the rest of one pass, the mean of them.
@@ -27,7 +33,7 @@ static int64_t repeated_ns(const timeline *of, const timeline_record *record, do
   const int64_t whole_ns = facts_span(record->start_ns, record->end_ns);
   if (record->pass) return whole_ns;
   const double ns = (double)(whole_ns + later->ns) / (1.0 + later->count);
-  const double once = fmin(ns, once_ns(of, &timeline_row(of, record)->detail));
+  const double once = once_ns(of, record, ns);
   return (int64_t)(once + (ns - once) * times);
 }
 

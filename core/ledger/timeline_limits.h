@@ -14,7 +14,7 @@ typedef struct timeline_limits {
   int64_t queue_gap_ns; /* between records of a full queue: what the device takes itself, recorded or not */
   int64_t graph_gap_ns; /* between two records of a graph, at most; never more than half of the gap in a queue */
   int64_t beside_gap_ns; /* added to it where several streams are in use */
-  int64_t once_ns;       /* what a kernel takes however little it does: once where passes become one */
+  int64_t once_ns;       /* what a kernel takes however little it does: once where passes become one; 0: weights.h */
   /* A pause of the launching thread that lasts pause_ns leaves its caches cold: the next cold_ns of launching, as it
    * was recorded, take twice as long. Pieces with at most piece_ns of launching between them are one pause. */
   int64_t pause_ns, piece_ns, cold_ns; /* 0: not known */
@@ -35,9 +35,7 @@ typedef struct timeline_limits {
  * 900 us, and 3 to 11 us in the others, most of which wait for the device. Recording made the launching of those
  * five 1.1 to 1.9 times as long. */
 static inline timeline_limits timeline_limits_of(bool is_gpu) {
-  if (!is_gpu)
-    return (timeline_limits){
-        .gap_ns = 50000, .latency_ns = 100000, .quiet_ns = 250000, .fixed_ns = 20000, .once_ns = 20000};
+  if (!is_gpu) return (timeline_limits){.gap_ns = 50000, .latency_ns = 100000, .quiet_ns = 250000, .fixed_ns = 20000};
   return (timeline_limits){.gap_ns = 4000,
                            .latency_ns = 20000,
                            .at_once_ns = 3000,
