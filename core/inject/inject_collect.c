@@ -200,6 +200,16 @@ static void obey(void) {
   if (order == RECORD_STOP) stop();
 }
 
+/* CUPTI records nothing any more: what came before is whole, and the rest is missing. */
+static void look_for_failure(void) {
+  char why[256];
+  const int32_t failed = atomic_load(&self.session.failed);
+  if (!failed || self.ended || self.refused) return;
+  (void)snprintf(why, sizeof why, "all that came after CUPTI had failed: %s",
+                 cupti_api_explain(self.session.api, (CUptiResult)failed));
+  refuse(RECORD_CAUSE_OTHER, why);
+}
+
 /* To the program's own profiler. */
 static void yield_cupti(void) {
   if (!self.ended && !self.refused) {
@@ -239,6 +249,7 @@ static void *collect(void *unused) {
     wait_for_work();
     const bool last = atomic_load_explicit(&leaving, memory_order_acquire);
     decode_queue();
+    look_for_failure();
     obey();
     if (atomic_exchange(&yielding, false)) yield_cupti();
     look_for_calls();
@@ -276,6 +287,13 @@ static record_cause cause_of(const char *why) {
   return strstr(why, "(39)") ? RECORD_CAUSE_SUBSCRIBER : RECORD_CAUSE_OTHER;
 }
 
+/* No thread runs that would give CUPTI back later. */
+static void give_up(const char *why) {
+  refuse(RECORD_CAUSE_OTHER, why);
+  cupti_session_unsubscribe(&self.session);
+  atomic_store_explicit(&alive, false, memory_order_release);
+}
+
 void inject_collect_start(inject_board *board) {
   char why[256];
   self.board = board;
@@ -297,10 +315,10 @@ void inject_collect_start(inject_board *board) {
   }
   atomic_store_explicit(&alive, true, memory_order_release);
   if (inject_board_order(board) == RECORD_GO && cupti_session_enable(&self.session, why, sizeof why) != PD_OK) {
-    refuse(RECORD_CAUSE_OTHER, why);
+    give_up(why);
     return;
   }
-  if (!start_thread()) refuse(RECORD_CAUSE_OTHER, "no thread could be made");
+  if (!start_thread()) give_up("no thread could be made");
 }
 
 void inject_collect_leave(int64_t patience_ns) {

@@ -4,7 +4,7 @@ Python imports this file when it starts, since pdhost puts its folder first on P
 imports torch, a step is marked behind each step of the first optimizer that steps, and the wait for each batch of a
 DataLoader; with --modules, the forward and the backward of modules, too. With --yield, CUPTI is given to torch.profiler before that asks for it. Both are told to the recorder's library
 in this process. Beside the marks a thread of its own looks a hundred times a second where the thread that trains is in the
-program's own code. Whatever fails here is the program's to never see.
+program's own code. The program never sees an exception of this file.
 """
 import atexit
 import ctypes
@@ -29,25 +29,32 @@ class Sampler:
     def __init__(self, library):
         import sysconfig
         self.tell = library.pdhost_record_code
-        self.end, self.ended = _thread.allocate_lock(), _thread.allocate_lock()
-        self.end.acquire()
         places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {None}
         self.foreign = tuple(os.path.join(place, "") for place in places) + (os.path.join(HERE, ""), "<")
         self.folder = os.path.join(os.getcwd(), "")
         self.is_own = {}
-        self.threads = {}  # the system's numbers by Python's
+        self.forget()
+        os.register_at_fork(after_in_child=self.forget)
+
+    def forget(self):
+        """Nothing runs yet; nor does it in a forked child."""
+        atexit.unregister(self.stop)
+        self.end, self.ended = _thread.allocate_lock(), _thread.allocate_lock()
+        self.end.acquire()
+        self.threads = {}  # the system's numbers by Python's, which a later thread may get again
 
     def watch(self):
         """The calling thread trains."""
-        ident = _thread.get_ident()
-        if ident in self.threads or not hasattr(_thread, "get_native_id"):
+        if not hasattr(_thread, "get_native_id"):
             return
-        self.threads[ident] = _thread.get_native_id()
-        if len(self.threads) == 1:
+        ident, number, is_first = _thread.get_ident(), _thread.get_native_id(), not self.threads
+        if self.threads.get(ident) == number:
+            return
+        self.threads[ident] = number
+        if is_first:
             self.ended.acquire()
             _thread.start_new_thread(self.run, ())
             atexit.register(self.stop)
-            os.register_at_fork(after_in_child=self.forget)
 
     def owns(self, code):
         name = code.co_filename
@@ -82,17 +89,27 @@ class Sampler:
         self.end.release()
         self.ended.acquire(timeout=1)
 
-    def forget(self):
-        """A child has no such thread."""
-        atexit.unregister(self.stop)
-
 
 SAMPLER = None
 
 
 def note_thread():
-    if SAMPLER:
-        SAMPLER.watch()
+    """Where no thread can be made there are no samples."""
+    global SAMPLER
+    try:
+        if SAMPLER:
+            SAMPLER.watch()
+    except Exception:
+        SAMPLER = None
+
+
+def tell_of_marks(session):
+    """pdhost sees by this file that steps are marked. The session may have ended, and its folder with it."""
+    try:
+        with open(os.path.join(session, "mark_steps"), "ab"):
+            pass
+    except OSError:
+        pass
 
 
 def mark_waits(module, library, _session):
@@ -125,8 +142,7 @@ def mark_steps(module, library, session):
         if is_compiling():
             return
         if not chosen:
-            with open(os.path.join(session, "mark_steps"), "ab"):
-                pass  # pdhost sees by this file that steps are marked
+            tell_of_marks(session)
         if not chosen or chosen[0]() is None:
             chosen[:] = [weakref.ref(optimizer)]
         if chosen[0]() is optimizer:
@@ -256,8 +272,11 @@ def mark_optimizer(module, library, session):
     mark_steps(module, library, session)
 
     def before_step(_optimizer, _arguments, _keywords):
-        if MODULES and not is_compiling():
-            MODULES.stop()
+        try:
+            if MODULES and not is_compiling():
+                MODULES.stop()
+        except Exception:
+            pass
 
     module.register_optimizer_step_pre_hook(before_step)
 

@@ -205,6 +205,14 @@ class Clear(Record):
             self.assertIn("the program has loaded that one, and --cupti cannot replace it", warnings[0])
             self.assertNotIn("cupti_library", warnings[0])
 
+    def test_what_cannot_be_recorded_gives_cupti_back(self):
+        out, _ = self.unrecorded("fails=cuptiActivityEnable", "init", "subscribe", "say=on", said="not recorded: ")
+        self.assertEqual(out, "0\non\n")
+
+    def test_a_cupti_that_fails_ends_the_recording(self):
+        _, err, _ = self.recorded("init", "steps=50", "settle", "fatal", "sleep=500", "steps=30", steps=50)
+        self.assertEqual(len([line for line in self.warnings(err) if "all that came after CUPTI had failed" in line]), 1, err)
+
     def test_another_tool_is_set(self):
         self.unrecorded("say=on", said="CUDA_INJECTION64_PATH is set to /opt/other.so",
                         env={"CUDA_INJECTION64_PATH": "/opt/other.so"})

@@ -4,6 +4,7 @@
  *
  *   init              initialise CUDA            steps=N     N steps: a copy, three kernels, a synchronisation
  *   tool=NAME         another profiler is first  version=N   the CUPTI's version
+ *   fails=NAME        that function of CUPTI fails fatal       CUPTI itself fails
  *   sleep=MS          do nothing                 say=TEXT    a line on standard output
  *   exit=N, _exit=N, kill=N, abort, crash        fork, exec  a child; the rest in another image
  *   workers=N         N children, eight at a time, of which some fork, exec, end with threads or are killed, and a step
@@ -324,6 +325,8 @@ static void act(char *word, char **rest, char *self) {
       step();
     }
   if (is(word, "tool=")) fake_set()->other_tool = value;
+  if (is(word, "fails=")) fake_set()->fail_function = value, fake_set()->fail_code = CUPTI_ERROR_NOT_SUPPORTED;
+  if (is(word, "fatal")) fake_fatal(CUPTI_ERROR_UNKNOWN);
   if (is(word, "version=")) fake_set()->version = (uint32_t)number;
   if (is(word, "sleep=")) usleep((unsigned)number * 1000);
   if (is(word, "say=")) (void)!write(1, value, strlen(value)), (void)!write(1, "\n", 1);

@@ -1,0 +1,65 @@
+"""pdhost record: its hook in Python. What fails in it is never the program's."""
+import importlib.util
+import os
+import types
+import unittest
+from unittest import mock
+
+HOOK = os.path.join(os.path.dirname(os.environ["PDHOST"]), os.pardir, "lib", "pdhost", "torch", "sitecustomize.py")
+
+
+class Hook(unittest.TestCase):
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("hook", HOOK)
+        self.hook = importlib.util.module_from_spec(spec)
+        with mock.patch.dict(os.environ):
+            os.environ.pop("PDHOST_RECORD", None)
+            spec.loader.exec_module(self.hook)
+        self.library = mock.Mock(pdhost_record_code=mock.Mock(return_value=0))
+
+    def behind_step(self, session):
+        hooks = []
+        module = types.SimpleNamespace(register_optimizer_step_post_hook=hooks.append)
+        self.hook.mark_steps(module, self.library, session)
+        return hooks[0]
+
+    def test_a_session_that_has_ended_is_no_error_of_the_program(self):
+        class Optimizer:
+            pass
+        optimizer = Optimizer()
+        step = self.behind_step("/nonexistent/session")
+        for _ in range(3):
+            step(optimizer, (), {})
+        self.assertEqual(self.library.pdhost_mark_step.call_count, 3)
+
+    def test_without_a_thread_there_are_no_samples(self):
+        self.hook.SAMPLER = self.hook.Sampler(self.library)
+        with mock.patch.object(self.hook._thread, "start_new_thread", side_effect=RuntimeError("can't start new thread")):
+            self.hook.note_thread()
+        self.assertIsNone(self.hook.SAMPLER)
+        self.hook.note_thread()
+
+    def test_a_thread_that_gets_the_name_of_an_ended_one_is_another(self):
+        sampler = self.hook.Sampler(self.library)
+        with mock.patch.object(self.hook._thread, "start_new_thread") as start:
+            for number in (11, 11, 12):
+                with mock.patch.object(self.hook._thread, "get_native_id", return_value=number):
+                    sampler.watch()
+        self.assertEqual((list(sampler.threads.values()), start.call_count), ([12], 1))
+
+    def test_a_forked_child_has_a_sampler_of_its_own(self):
+        sampler = self.hook.Sampler(self.library)
+        sampler.watch()
+        child = os.fork()
+        if child == 0:
+            with mock.patch.object(self.hook._thread, "start_new_thread") as start:
+                sampler.watch()
+            os._exit(0 if start.called else 1)
+        _, status = os.waitpid(child, 0)
+        sampler.stop()
+        self.assertEqual(status, 0)
+
+
+
+if __name__ == "__main__":
+    unittest.main()
