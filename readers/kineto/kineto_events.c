@@ -167,7 +167,7 @@ static const char *scan_args(kineto_expected expected[KINETO_EXPECTED_ARGS], con
   memset(out->grid, 0, sizeof out->grid);
   memset(out->block, 0, sizeof out->block);
   out->blocks_per_sm = out->warps_per_sm = 0;
-  out->thread_name = out->dims = out->message_type = (scan_text){"", 0};
+  out->thread_name = out->dims = out->message_type = out->group_ranks = (scan_text){"", 0};
   at++;
   for (unsigned place = 0;; place += place < KINETO_EXPECTED_ARGS - 1) {
     scan_text value;

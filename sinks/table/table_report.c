@@ -97,6 +97,17 @@ static void take_cause(report *self, const pd_table *verdict) {
   self->windows++;
 }
 
+/* Whether more than 1 % of the device's time is that of records outside all steps: those are in the tables too. */
+static bool has_strays(const pd_trace *trace) {
+  int64_t all = 0, outside = 0;
+  for (uint64_t i = 0; i < trace->activities.count; i++) {
+    const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
+    all += row->end_ns - row->start_ns;
+    if (row->step == PD_NONE) outside += row->end_ns - row->start_ns;
+  }
+  return 100 * (double)outside > (double)all;
+}
+
 void report_window(report *self, const pd_trace *trace, const pd_table_set *set, size_t columns, bool colour) {
   static const column_keys of_ledger = {"category", "total", "share", NULL},
                            of_kernels = {"name", "gpu_total", "gpu_ratio", "calls"},
@@ -116,8 +127,10 @@ void report_window(report *self, const pd_trace *trace, const pd_table_set *set,
   self->by_class = !ledger;
   self->by_host = trace->profile != PD_PROFILE_FULL;
   rows_take(self, &self->ledger, ledger ? ledger : table_of(set, "breakdown"), &of_ledger, steps);
-  rows_take(self, &self->operators, table_of(set, "operators"), self->by_host ? &by_host : &by_device, steps);
-  rows_take(self, &self->kernels, table_of(set, "kernels"), &of_kernels, steps);
+  self->of_file = has_strays(trace);
+  const uint64_t shared = self->of_file ? 1 : steps;
+  rows_take(self, &self->operators, table_of(set, "operators"), self->by_host ? &by_host : &by_device, shared);
+  rows_take(self, &self->kernels, table_of(set, "kernels"), &of_kernels, shared);
 }
 
 /* ---- sections ---- */
@@ -268,12 +281,15 @@ static void put_tables(const report *self, text *out, size_t left, size_t column
   const size_t of_operators = longest_name(&self->operators), of_kernels = longest_name(&self->kernels);
   const size_t name = within(of_operators > of_kernels ? of_operators : of_kernels, least, most);
   limit = rows_in(self->kernels.count ? left / 2 : left);
-  put_rows(&section, self->by_host ? "Operators, on the host" : "Operators, on the device", &self->operators, by_step,
-           limit, name, 0);
+  const bool in_steps = by_step && !self->of_file;
+  const char *operators = self->by_host ? "Operators, on the host" : "Operators, on the device";
+  if (by_step && self->of_file) operators = "Operators, whole file";
+  put_rows(&section, operators, &self->operators, in_steps, limit, name, 0);
   add_section(out, &section);
   left -= lines_with(&self->operators, limit);
   section.length = 0;
-  put_rows(&section, "Kernels", &self->kernels, by_step, rows_in(left), name, 0);
+  put_rows(&section, by_step && self->of_file ? "Kernels, whole file" : "Kernels", &self->kernels, in_steps,
+           rows_in(left), name, 0);
   add_section(out, &section);
   text_free(&section);
 }

@@ -34,6 +34,7 @@ typedef struct report {
   text verdict, line; /* the block; its sentence alone */
   report_rows ledger, operators, kernels;
   bool by_host;    /* operators by time on the host: there are no device records */
+  bool of_file;    /* operators and kernels are those of the file: some of them lie outside all steps */
   bool by_class;   /* `ledger` holds classes of the step-time breakdown */
   double whole_ns; /* no step was found: the length of the recording, of which the figures are; else 0 */
   report_cause causes[REPORT_CAUSES];

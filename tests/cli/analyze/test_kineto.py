@@ -38,6 +38,33 @@ class Kineto(Case):
             self.assertEqual(self.warnings(err), [])
         return figures
 
+    def test_a_group_is_of_its_own_collective_alone(self):
+        """Both are of two ranks of four, and only one of them says which."""
+        self.made.head["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 4}
+        for number, ranks in ((9001, {"Process Group Ranks": "[0, 1]"}), (9002, {})):
+            at = 1000.0 + number % 10 * 50
+            self.made.host("cuda_runtime", "cudaLaunchKernel", at, 5.5, cbid=211, correlation=number)
+            self.made.device("kernel", "ncclDevKernel_AllReduce", at + 10, 20.0, correlation=number, grid=[1, 1, 1],
+                             block=[32, 1, 1], **{"Group size": 2, **ranks})
+        figures, _ = self.read(self.made.text())
+        names = {row["name"]: row["calls"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]}
+        self.assertEqual({name: calls for name, calls in names.items() if name.startswith("nccl")},
+                         {"ncclDevKernel_AllReduce on 2 of 4 ranks [0, 1]": 1, "ncclDevKernel_AllReduce": 1})
+
+    def test_tables_of_a_file_with_work_outside_its_steps(self):
+        made = MadeTrace(steps=10)
+        made.write(self.path("whole.json"))
+        late = [f"ProfilerStep#{step}" for step in range(6, 10)]
+        made.events = [event for event in made.events if event["name"] not in late]
+        made.write(self.path("part.json"))
+        for name, heading, kernels in (("whole.json", "Kernels", r"gemm_kernel +200 .* 1\n"),
+                                       ("part.json", "Kernels, whole file", r"gemm_kernel +2\.000? .* 10\n")):
+            _, out, _ = self.run_pdhost("analyze", name, watch=False)
+            line = next(line for line in out.splitlines() if line.startswith("Kernels"))
+            self.assertEqual(line.split("  ")[0], heading)
+            self.assertEqual("calls/step" in line, name == "whole.json")
+            self.assertRegex(out, kernels)
+
     def test_numbers_as_text(self):
         events = [{key: str(value) if key in ("ts", "dur", "pid", "tid") else value for key, value in event.items()}
                   for event in self.made.events]
