@@ -10,6 +10,8 @@
 
 #include <pdhost/trace.h>
 
+#include <string.h>
+
 typedef struct facts_memory {
   int64_t bytes[2]; /* allocated minus freed, by device_type: 0 pinned host, 1 device; nested ranges included */
   int64_t self_bytes[2];
@@ -67,6 +69,10 @@ static inline double facts_fed_step_ns(const trace_facts *self, uint64_t i) {
 }
 static inline const char *facts_text(const trace_facts *self, uint32_t id) {
   return pd_trace_string(self->trace, id)->text;
+}
+/* Whether another program than pdhost recorded it. */
+static inline bool facts_is_read(const pd_trace *trace) {
+  return trace->origin && strcmp(trace->origin, "pdhost") != 0;
 }
 /* A record or range that ends before it starts counts as empty. */
 static inline int64_t facts_span(int64_t start, int64_t end) { return end > start ? end - start : 0; }

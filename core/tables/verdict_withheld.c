@@ -6,12 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* By another program than pdhost. */
-static bool is_read(const pd_trace *trace) { return trace->origin && strcmp(trace->origin, "pdhost") != 0; }
-
 /* The program marks no steps, and none were found. */
 static bool are_steps_unknown(const trace_facts *facts) {
-  return is_read(facts->trace) && facts->step_count == 1 && !(facts->trace->facts & PD_FACT_STEPS);
+  return facts_is_read(facts->trace) && facts->step_count == 1 && !(facts->trace->facts & PD_FACT_STEPS);
 }
 
 static const char *steps_unknown(const pd_trace *trace, arena *memory) {
@@ -26,7 +23,7 @@ static const char *too_few_steps(const trace_facts *facts, arena *memory) {
   const unsigned long long count = facts->step_count;
   return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
                       count == 1 ? " is" : "s are", VERDICT_MIN_STEPS,
-                      is_read(facts->trace) ? ": record more of them" : "");
+                      facts_is_read(facts->trace) ? ": record more of them" : "");
 }
 
 /* What to do about each reason. */
@@ -37,7 +34,7 @@ typedef struct reason {
 static reason reason_of(const trace_facts *facts, const gains *of, arena *memory, bool *unknown) {
   const pd_trace *trace = facts->trace;
   const double coverage = pd_trace_coverage(trace);
-  if (trace->partial && is_read(trace))
+  if (trace->partial && facts_is_read(trace))
     return (reason){"withheld: a part of the file could not be read, so that events are missing",
                     "Copy the whole file once more, or record again and let the profiler end by itself."};
   if (trace->profile != PD_PROFILE_FULL)

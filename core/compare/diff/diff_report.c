@@ -85,7 +85,10 @@ static bool explain(const difference *self, char text[TEXT_BYTES]) {
 
 void diff_report_sentence(const difference *self, char *text, size_t room) {
   char a[32], b[32], why[TEXT_BYTES] = "no part of it changed for certain";
-  if (!explain(self, why) && !self->has_device) strcpy(why, "the files do not say what the device did in it");
+  if (self->sides[0]->cut || self->sides[1]->cut)
+    strcpy(why, "but events are missing");
+  else if (!explain(self, why) && !self->has_device)
+    strcpy(why, "the files do not say what the device did in it");
   const char *in_b = ms(self->median_ns[1], b), *in_a = ms(self->median_ns[0], a);
   if (self->verdict == OUTCOME_SAME)
     snprintf(text, room, "A step takes as long in B as in A: %s and %s ms.", in_b, in_a);
@@ -117,7 +120,7 @@ void diff_report_notes(const difference *self, void (*tell)(void *user, const ch
     snprintf(text, sizeof text, "%u step%s on a side %s too few for a direction; record %d or more in both.", least,
              least == 1 ? "" : "s", least == 1 ? "is" : "are", DIFF_STEPS_LEAST);
     tell(user, text);
-  } else if (self->verdict == OUTCOME_UNCLEAR) {
+  } else if (self->verdict == OUTCOME_UNCLEAR && !a->cut && !b->cut) {
     tell(user, "The steps of a side differ so much that chance alone may have parted the two; record more of them.");
   }
   if (a->has_device != b->has_device) {
@@ -134,6 +137,11 @@ void diff_report_notes(const difference *self, void (*tell)(void *user, const ch
   }
   for (int side = 0; side < 2; side++) {
     const diff_side *of = self->sides[side];
+    if (of->cut) {
+      snprintf(text, sizeof text,
+               "A part of %c could not be read: what changed is not known. Copy the whole file again.", 'A' + side);
+      tell(user, text);
+    }
     if (of->gain_steps || !of->withheld) continue;
     snprintf(text, sizeof text, "The gains of %c are %s.", 'A' + side, of->withheld);
     tell(user, text);

@@ -24,7 +24,7 @@ static bool compare_steps(difference *self, double margin) {
   }
   if (!resample_means(a->step_ns, a->step_count, b->step_ns, b->step_count, SEED, &self->change)) return false;
   self->verdict = OUTCOME_UNCLEAR;
-  if (self->median_ns[0] <= 0 || self->median_ns[1] <= 0) return true;
+  if (self->median_ns[0] <= 0 || self->median_ns[1] <= 0 || a->cut || b->cut) return true;
   if (least >= COMPARISON_DIRECTION_LEAST) {
     const bool ok = resample_unpaired(a->step_ns, a->step_count, b->step_ns, b->step_count, SEED, &self->step);
     if (ok) self->verdict = comparison_of(&self->step, margin);
@@ -148,7 +148,7 @@ bool difference_make(const diff_side *a, const diff_side *b, double margin, uint
   bool ok = compare_steps(out, margin);
   compare_causes(out);
   /* Where one side alone has device records, host time would be compared with device time. */
-  if (a->has_device != b->has_device) return ok;
+  if (a->has_device != b->has_device || a->cut || b->cut) return ok;
   for (diff_kind kind = 0; kind < DIFF_KIND_COUNT && ok; kind++) ok = make_list(out, kind, rows);
   return ok;
 }

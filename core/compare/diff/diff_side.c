@@ -187,6 +187,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   if (ok && trace->device && trace->device->name)
     self->device = arena_text(&self->texts, trace->device->name, strlen(trace->device->name));
   self->marked = (trace->facts & PD_FACT_STEPS) != 0;
+  self->cut |= trace->partial && facts_is_read(trace);
   groups_free(&in.names);
   free(in.keys);
   arena_free(&in.texts);

@@ -50,6 +50,7 @@ typedef struct diff_side {
   uint32_t cause;       /* of the last window with a verdict; VERDICT_COUNT: none has one */
   bool has_device;      /* any device record */
   bool marked;          /* steps are marks of the program's own */
+  bool cut;             /* a part of the file could not be read: what changed is not known */
 } diff_side;
 
 /* Reads the file. Prints its errors; the exit code. Close it in any case. */

@@ -142,6 +142,18 @@ class Diff(Case):
         self.assertEqual((figures["verdict"], figures["step"]["mean"]["change_ns"]), ("SAME", 0))
         self.assertEqual([figures[table]["rows"] for table in ("ledger", "kernels", "operators")], [[], [], []])
 
+    def test_of_a_cut_file_nothing_is_said(self):
+        """The end of it holds the last steps' kernels, so that they would look shorter."""
+        self.slower()
+        with open(self.path("b.json"), "rb+") as file:
+            file.truncate(os.path.getsize(self.path("b.json")) * 9 // 10)
+        for pair in (("a.json", "b.json"), ("b.json", "a.json")):
+            out, _ = self.diff("--gate", *pair, code=10)
+            self.assertRegex(out, r"UNCLEAR +A step takes .*: but events\s+are\s+missing")
+            self.assertIn(f"A part of {'AB'[pair.index('b.json')]} could not be read", " ".join(out.split()))
+            self.assertNotIn("Kernels", out)
+        self.assertEqual(self.figures("a.json", "b.json")["ledger"]["rows"], [])
+
     def test_junit_has_the_step(self):
         self.slower()
         self.diff("--junit", "junit.xml", "a.json", "a.json")
