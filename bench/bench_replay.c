@@ -62,9 +62,9 @@ static bool time_variants(const trace_facts *facts) {
 
 static bool time_gains(const trace_facts *facts, uint64_t events) {
   gains found;
-  const double from = processor_s();
+  const int64_t from = pd_clock_ns(CLOCK_MONOTONIC); /* by several threads */
   if (!gains_find(facts, &found)) return false;
-  printf("%-26s %8.2f ms for all gains of %llu events\n", "gains", 1e3 * (processor_s() - from),
+  printf("%-26s %8.2f ms for all gains of %llu events\n", "gains", 1e-6 * (double)(pd_clock_ns(CLOCK_MONOTONIC) - from),
          (unsigned long long)events);
   return true;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool has_weights(const char *kernel) { return strstr(kernel, "gemm") || strstr(kernel, "conv"); }
+static bool has_weights(const char *kernel) { return strstr(kernel, "gemm") || strstr(kernel, "conv2d"); }
 
 /* The rows of the operation's first matrix, or the pixels of all its first images; 0: it has neither. */
 static double rows_of(const trace_facts *facts, const pd_range *op) {
@@ -16,8 +16,8 @@ static double rows_of(const trace_facts *facts, const pd_range *op) {
   return 0;
 }
 
-double weights_share(const trace_facts *facts, const pd_device_row *row) {
+double weights_share(const trace_facts *facts, const pd_device_row *row, double as_rows) {
   if (row->range >= facts->range_count || !has_weights(facts_text(facts, row->name))) return 0;
   const double rows = rows_of(facts, facts_range(facts, row->range));
-  return rows > 0 ? WEIGHTS_ROWS / (WEIGHTS_ROWS + rows) : 0;
+  return rows > 0 ? as_rows / (as_rows + rows) : 0;
 }

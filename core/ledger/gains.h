@@ -45,8 +45,8 @@
 /* Recording one record, where no operation lies in another. */
 #define GAINS_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel. Steps that wait for the device keep it
- * without launching. With it, the copy of the batch and gaps of 0.3 and 0.6 us (timeline_limits.h), 287 savings
- * of graphs on H100 and H200, of 30 kinds of steps, were missed by 0.7 points at the median and 5.3 at p95. */
+ * without launching. With it, the copy of the batch and the gaps of timeline_limits.h, 93 savings of graphs on an H200,
+ * of 53 kinds of steps, were missed by 0.8 points at the median and 4.1 at p95. */
 #define GAINS_GRAPH_LAUNCH_NS 3000
 /* A graph reads its batch at one place, and a batch that is on the device already is copied there. The two copies, of
  * images and labels, take GAINS_GRAPH_INPUT_NS together, and move the bytes at this part of the memory's peak rate. On
@@ -54,8 +54,8 @@
 #define GAINS_GRAPH_INPUT_NS 2000
 #define GAINS_GRAPH_INPUT_PART 0.6
 /* A prediction of what a graph saves may be off by so much, however short the step. What is saved, less this, has to be
- * the least gain that is named. Of 137 savings on H200s that lie more than 0.4 points from that least gain, 1 of 59
- * below it would be named so, and 6 of 78 above it would not; with nothing taken off, 10 and 4. */
+ * at least the least gain that is named. Of 137 savings on H200s that lie more than 0.4 points from that least gain, 1
+ * of 59 below it would be named so, and 6 of 78 above it would not; with nothing taken off, 10 and 4. */
 #define GAINS_GRAPH_DOUBT_NS 5000
 /* At most half of the launching is the recorder's by an estimate, and at most three quarters where the run's own steps
  * say so: steps of 20 short kernels took 340 us on an H200 where CUPTI recorded, and 248 us without. */

@@ -115,8 +115,7 @@ static double graph_launch_ns(const gains_judge *self) {
   return trace->sync_timing && (!trace->device || trace->device->is_cuda) ? GAINS_GRAPH_LAUNCH_NS : 0;
 }
 
-/* What a graph's batch takes to be copied to where the graph reads it. 0: a graph needs no extra copy, or it is not
- * known. */
+/* What it takes to copy a batch to where the graph reads it. 0: no extra copy is needed, or it is not known. */
 static double graph_input_ns(const gains_judge *self) {
   const pd_trace *trace = self->timeline.facts->trace;
   if (!trace->graph_input_bytes || !trace->device || !(trace->device->peak_bytes_per_s > 0)) return 0;
@@ -124,7 +123,9 @@ static double graph_input_ns(const gains_judge *self) {
   return GAINS_GRAPH_INPUT_NS + 1e9 * moved / (GAINS_GRAPH_INPUT_PART * trace->device->peak_bytes_per_s);
 }
 
-static double graph_start_ns(const gains_judge *self) { return graph_launch_ns(self) + graph_input_ns(self); }
+static double graph_start_ns(const gains_judge *self) {
+  return self->timeline.is_graph ? 0 : graph_launch_ns(self) + graph_input_ns(self);
+}
 
 /* What a run whose launching is gone takes to start its graph. */
 static double start_of(const gains_judge *self, uint32_t run) {

@@ -38,14 +38,14 @@ static double kept_ns(double ns, double fixed, double waves, double passes) {
 
 bool ledger_passes_cost(const trace_facts *facts, uint64_t passes, intervals *out) {
   const pd_device_props *device = facts->trace->device;
-  const bool is_cuda = !device || device->is_cuda;
+  const bool is_cuda = device && device->is_cuda;
   bool ok = true;
   if (passes < 2) return true;
   for (uint64_t i = 0; ok && i < facts->activity_count; i++) {
     const pd_device_row *row = facts_activity(facts, i);
     if (row->detail.kind != PD_ACTIVITY_KERNEL || facts_is_communication(facts, row->name)) continue;
     const double ns = (double)facts_span(row->start_ns, row->end_ns), waves = (double)row->detail.u.kernel.waves;
-    const double fixed = is_cuda ? LEDGER_TINY_CUDA_NS : ns * weights_share(facts, row);
+    const double fixed = is_cuda ? LEDGER_TINY_CUDA_NS : ns * weights_share(facts, row, WEIGHTS_ROWS);
     const double kept = adds_gradients(facts, row) ? 0 : kept_ns(ns, fixed, waves, (double)passes);
     ok = intervals_add(out, row->start_ns + (int64_t)kept, row->end_ns);
   }

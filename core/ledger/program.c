@@ -18,22 +18,22 @@ static bool has_waves(const pd_activity *detail) {
  * is 4.7 points of the device's time where the fixed part shrinks with the square of the waves, and 6.8 where it does
  * not.
  */
-static double once_ns(const timeline *of, const timeline_record *record, double ns) {
+static double once_ns(const timeline *of, const timeline_record *record, double ns, double as_rows) {
   const pd_device_row *row = timeline_row(of, record);
   if (row->detail.kind != PD_ACTIVITY_KERNEL) return 0;
-  if (!of->limits.once_ns) return ns * weights_share(of->facts, row);
+  if (!of->limits.once_ns) return ns * weights_share(of->facts, row, as_rows);
   const double waves = has_waves(&row->detail) ? fmax(1, (double)row->detail.u.kernel.waves) : 1;
   return fmin(ns, (double)of->limits.once_ns / (waves * waves));
 }
 
 /* A record that does the work of all passes: its fixed part once, and `times` the rest of one pass, the mean of them.
  */
-static int64_t repeated_ns(const timeline *of, const timeline_record *record, double times) {
+static int64_t repeated_ns(const timeline *of, const timeline_record *record, double times, double as_rows) {
   const timeline_later *later = &of->later[record - of->records];
   const int64_t whole_ns = facts_span(record->start_ns, record->end_ns);
   if (record->pass) return whole_ns;
   const double ns = (double)(whole_ns + later->ns) / (1.0 + later->count);
-  const double once = once_ns(of, record, ns);
+  const double once = once_ns(of, record, ns, as_rows);
   return (int64_t)(once + (ns - once) * times);
 }
 
@@ -52,11 +52,11 @@ static int64_t repeated_ns(const timeline *of, const timeline_record *record, do
 static int64_t likely_ns(const timeline *of, const timeline_record *record) {
   const pd_activity *detail = &timeline_row(of, record)->detail;
   const double passes = (double)of->passes;
-  const int64_t longest = repeated_ns(of, record, passes);
+  const int64_t longest = repeated_ns(of, record, passes, WEIGHTS_ROWS);
   if (!has_waves(detail)) return longest;
   const double waves = (double)detail->u.kernel.waves;
-  if (waves >= 1) return repeated_ns(of, record, 1 + FULL * (passes - 1));
-  const int64_t shortest = repeated_ns(of, record, fmax(1, passes * waves) / fmax(1, waves));
+  if (waves >= 1) return repeated_ns(of, record, 1 + FULL * (passes - 1), 0);
+  const int64_t shortest = repeated_ns(of, record, fmax(1, passes * waves) / fmax(1, waves), 0);
   return shortest + (int64_t)(FILLED * fmin(1, passes * waves) * (double)(longest - shortest));
 }
 
@@ -172,7 +172,8 @@ bool program_open(timeline *of, program *out) {
   for (uint32_t r = 0; r < of->record_count; r++) {
     const timeline_record *record = &of->records[r];
     if (out->merged)
-      out->merged[r] = (replay_merged){likely_ns(of, record), repeated_ns(of, record, (double)of->passes)};
+      out->merged[r] =
+          (replay_merged){likely_ns(of, record), repeated_ns(of, record, (double)of->passes, WEIGHTS_ROWS_LEAST)};
     out->records[r] = record_of(of, record);
   }
   out->replay = (replay){.items = of->items,

@@ -106,6 +106,7 @@ typedef struct timeline {
   int64_t backlog_end_ns;     /* when the last of it was done */
   int64_t latency_ns, gap_ns; /* medians over the records */
   bool has_operations, has_inputs, has_parts;
+  bool is_graph;         /* the step of our own training is one already */
   uint64_t operations;   /* that were recorded of judged threads in the steps */
   intervals *inputs;     /* by lane, while items are made: waits for input, as ranges tell */
   intervals *frameworks; /* the same: where a silence is the framework's own */

@@ -241,8 +241,8 @@ static interval *computed(const timeline *self) {
   return out;
 }
 
-/* Whether each step launches most of its work as one graph. */
-static bool has_one_graph(const timeline *self) {
+/* Whether graphs launch most of the work, no more of them than there are steps. */
+static bool is_one_graph(const timeline *self) {
   uint32_t graphs = 0;
   for (uint32_t c = 0; c < self->call_count; c++) graphs += self->calls[c].is_graph;
   return graphs && graphs <= self->step_count && facts_mostly_graphs(self->facts);
@@ -250,9 +250,9 @@ static bool has_one_graph(const timeline *self) {
 
 bool timeline_mark_outside(timeline *self) {
   if (!self->step_count || !(self->facts->trace->facts & PD_FACT_TRAIN)) return true;
-  const bool all = has_one_graph(self);
-  for (uint64_t i = 0; all && i < self->item_count; i++) self->items[i].flags |= REPLAY_OUTSIDE;
-  if (all || !self->has_parts) return true;
+  self->is_graph = is_one_graph(self);
+  for (uint64_t i = 0; self->is_graph && i < self->item_count; i++) self->items[i].flags |= REPLAY_OUTSIDE;
+  if (self->is_graph || !self->has_parts) return true;
   interval *of = computed(self);
   for (uint64_t i = 0; of && i < self->item_count; i++) {
     replay_item *item = &self->items[i];

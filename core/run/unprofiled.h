@@ -28,7 +28,7 @@ typedef struct unprofiled {
   uint64_t round_count, round_room;
 } unprofiled;
 
-/* A step of a loop that waits for each, from when it has its batch. */
+/* Adds a step of a loop that waits for each of its steps. `step_ns`: from when the step has its batch to its end. */
 void unprofiled_add(unprofiled *self, int64_t step_ns);
 /* As pd_trace.unprofiled_step_ns: the pace, else the median of the steps; 0 with fewer than UNPROFILED_LEAST of them.
  */

@@ -322,7 +322,7 @@
   X(verdict_step, "Step now", "Step now", NS, 0, "mean step without what recording adds to it",                        \
     "from the replay with nothing removed", "pdhost")                                                                  \
   X(verdict_expected, "Step expected", "Step expected", NS, 0, "mean step without the cause",                          \
-    "verdict_step * (1 - gain of the cause)", "pdhost")                                                                \
+    "verdict_step * (1 - what the settings save; without settings the gain of the cause)", "pdhost")                   \
   RANK_METRIC_MAP(X)                                                                                                   \
   MEMORY_METRIC_MAP(X)                                                                                                 \
   SERIES_METRIC_MAP(X)                                                                                                 \

@@ -72,7 +72,17 @@ static const char *ledger_says(const table_work *work, uint32_t cause) {
   }
 }
 
+/* A device of threads does not say how full it was: what passes cost follows from shapes. */
+static bool passes_not_known(const table_work *work) {
+  return work->gains->passes > 1 && !work->is_cuda && !work->facts->trace->shapes.count;
+}
+
 static const char *passes_say(const table_work *work, uint32_t cause) {
+  if (cause != VERDICT_small_batch && passes_not_known(work))
+    return arena_format(work->arena,
+                        "; what %llu passes through the model a step cost is not known without "
+                        "profile.record_shapes",
+                        (unsigned long long)work->gains->passes);
   if (cause != VERDICT_small_batch) return "";
   return arena_format(work->arena, "; %llu passes through the model a step, with %s launches together",
                       (unsigned long long)work->gains->passes, count_per_step(work, work->ledger->launches));
@@ -225,9 +235,10 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
       arena_format(work->arena, "%s%s%s%s%s%s%s%s", idle_words(work), children, pace(work), recording_adds(work),
                    closeness(work, cause), nearness(work), besides(work), instead(work, cause));
   if (cause == VERDICT_none)
-    return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s%s",
+    return arena_format(work->arena, "a step takes %s, and the device is busy for %s of it%s%s%s",
                         table_time_text(work->arena, of->step_ns),
-                        table_time_text(work->arena, of->busy * of->recorded_ns), loader_as_slow(work), rest);
+                        table_time_text(work->arena, of->busy * of->recorded_ns), loader_as_slow(work),
+                        passes_say(work, cause), rest);
   if (cause == VERDICT_profiler)
     return arena_format(work->arena, "a step takes %s, without the recorder %s%s",
                         table_time_text(work->arena, of->recorded_ns), table_time_text(work->arena, of->step_ns),

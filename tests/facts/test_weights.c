@@ -18,7 +18,7 @@ static double share_of(const char *kernel, uint32_t inputs, const uint32_t *rank
   cr_assert_not_null(trace);
   trace_facts *facts = facts_open(trace);
   cr_assert_not_null(facts);
-  const double share = weights_share(facts, facts_activity(facts, 0));
+  const double share = weights_share(facts, facts_activity(facts, 0), WEIGHTS_ROWS);
   facts_close(facts);
   fake_trace_close(fake);
   return share;
@@ -42,6 +42,7 @@ PD_TEST(weights, are_not_known_or_not_there) {
   const uint32_t matrices[] = {2, 2}, batches[] = {3, 3};
   const int64_t dims[][4] = {{4, 128, 128}, {4, 128, 128}};
   cr_assert_float_eq(share_of("relu", 2, matrices, dims), 0, 0);
+  cr_assert_float_eq(share_of("convert", 2, matrices, dims), 0, 0);
   cr_assert_float_eq(share_of("dnnl_sgemm", 0, NULL, NULL), 0, 0);
   cr_assert_float_eq(share_of("dnnl_sgemm_batched", 2, batches, dims), 0, 0);
 }

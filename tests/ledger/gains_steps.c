@@ -88,7 +88,7 @@ PD_TEST(gains, launching_is_not_named_where_a_graph_saves_little) {
   cr_assert_eq(out.cause, VERDICT_none);
 }
 
-/* A prediction may be off by 5 us, of a step of 200. */
+/* The step takes 200 us, and a prediction may be off by 5 us. */
 PD_TEST(gains, what_a_graph_saves_of_a_short_step_has_to_be_more_than_a_prediction_may_miss) {
   for (int64_t gap_ns = 1000; gap_ns <= 3000; gap_ns += 250) {
     gains_rig rig;

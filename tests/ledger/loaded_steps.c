@@ -22,7 +22,8 @@ static void steps_of(loaded how, gains *out) {
   else
     rig.twin = (pd_twin){.step_ns = 150000, .added_ns = 50000, .low_ns = 40000, .high_ns = 60000, .rounds = 8};
   for (uint64_t s = 0; s < STEPS; s++) {
-    const int64_t start = add_step(&rig, s), train = start + how.wait_ns, launch_ns = (STEP_NS - how.wait_ns) / 10;
+    const int64_t start = (int64_t)s * STEP_NS, train = start + how.wait_ns, launch_ns = (STEP_NS - how.wait_ns) / 10;
+    fake_step(rig.fake, s, start, start + STEP_NS)->data_wait_ns = how.wait_ns;
     fake_range(rig.fake, PD_RANGE_DATALOADER, "enumerate(DataLoader)#_pdhost.__next__", rig.thread, start, train);
     for (int64_t i = 0; i < 10; i++) {
       const int64_t end = train + (i + 1) * launch_ns;
@@ -170,4 +171,11 @@ PD_TEST(gains, batches_that_lie_on_the_device_are_not_copied_either) {
   cr_assert_float_eq(out[0].uncopied, 0, 1e-9);
   cr_assert_float_eq(out[1].causes[VERDICT_input_bound].gain, 0.5, 0.02);
   cr_assert_float_eq(out[1].uncopied, 0.25, 0.02, "%g", out[1].uncopied);
+}
+
+/* Before the recorder came, a step took 150 us from when it had its batch. Now that is 160 us, behind a wait of 40. */
+PD_TEST(gains, a_step_without_the_recorder_has_its_wait_for_a_batch) {
+  gains out;
+  steps_of((loaded){.wait_ns = 40000, .sync_timing = true, .without_twin = true}, &out);
+  cr_assert_float_eq(out.step_ns, 190000, 1000, "%g", out.step_ns);
 }

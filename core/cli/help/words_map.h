@@ -99,7 +99,7 @@
   X("profile_note", "why less was recorded than asked for")                                                            \
   X("sync_note", "how to read the times of steps that the host does not wait for")                                     \
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
-  X("unprofiled_step_ns", "a step without the profiler, from when it has its batch: median, or mean; null: too few")   \
+  X("unprofiled_step_ns", "a step without the profiler: median after its wait for a batch, or mean pace; null: few")   \
   X("recording_cost", "what recording adds to a step, by steps in turns with others; null: not measured")              \
   X("added_ns", "by how much a recorded step is longer, in nanoseconds")                                               \
   X("low_ns", "lower end of its 95 % interval")                                                                        \
