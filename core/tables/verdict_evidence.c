@@ -74,7 +74,8 @@ static const char *ledger_says(const table_work *work, uint32_t cause) {
 
 /* A device of threads does not say how full it was: what passes cost follows from shapes. */
 static bool passes_not_known(const table_work *work) {
-  return work->gains->passes > 1 && !work->is_cuda && !work->facts->trace->shapes.count;
+  const pd_trace *trace = work->facts->trace;
+  return work->gains->passes > 1 && trace->device && !trace->device->is_cuda && !trace->shapes.count;
 }
 
 static const char *passes_say(const table_work *work, uint32_t cause) {
