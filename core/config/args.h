@@ -148,8 +148,8 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
 #define ARGS_STEP_ROW(type, field)                                                                                     \
   {                                                                                                                    \
     .name = "--step", .value = ARGS_REQUIRED, .argument = "NAME",                                                      \
-    .help = "ranges of this name are the steps (record_function, NVTX)", .take = args_take_text,                       \
-    .code = (int)offsetof(type, field)                                                                                 \
+    .help = "ranges of this name are the steps (record_function, NVTX); NAME* takes all that begin so",                \
+    .take = args_take_text, .code = (int)offsetof(type, field)                                                         \
   }
 #define ARGS_READER_ROW(type, field)                                                                                   \
   {                                                                                                                    \

@@ -310,6 +310,7 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
 
 static bool is_called(const char *name, const char *wanted) {
   const size_t length = strlen(wanted);
+  if (length && wanted[length - 1] == '*') return strncmp(name, wanted, length - 1) == 0;
   return strncmp(name, wanted, length) == 0 && (name[length] == '\0' || name[length] == '#');
 }
 

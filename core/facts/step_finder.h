@@ -49,7 +49,8 @@ bool step_finder_is_optimizer(const char *kernel);
 pd_status step_finder_find(const pd_trace *trace, found_steps *out);
 
 /* The ranges called `name`, or `name` followed by # and more, on the thread that has the most of them; those of no one
- * thread count as those of one. A range within another one does not count. */
+ * thread count as those of one. A name that ends in a star stands for all that begin so. A range within another one
+ * does not count. */
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out);
 
 void found_steps_free(found_steps *self);

@@ -71,6 +71,12 @@ class Analyze(Case):
         self.made(steps=4)
         found, _ = self.bounds("--step", "Optimizer.step", "made.json")
         self.assertEqual(found, [1000000] * 3 + [60000])
+        trace = MadeTrace(steps=5)
+        for event in trace.events:
+            event["name"] = event["name"].replace("ProfilerStep#", "execute_2")
+        trace.write(self.path("served.json"))
+        found, _ = self.bounds("--step", "execute_*", "served.json")
+        self.assertEqual(found, [1000000] * 4 + [995000])
         code, _, err = self.analyze("--step", "absent", "made.json")
         self.assertEqual(code, 2)
         self.assertIn("made.json: --step absent: no range has this name", err)
