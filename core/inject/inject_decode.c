@@ -61,7 +61,7 @@ static void read_call(inject_decoder *self, const CUpti_ActivityAPI *api, bool d
 
 /* ---- device records ---- */
 
-static void read_kernel(inject_decoder *self, const CUpti_ActivityKernel9 *kernel) {
+static void read_kernel(inject_decoder *self, const CUpti_ActivityKernel10 *kernel) {
   const uint64_t correlation = widen(self, kernel->correlationId);
   self->kernels_seen++;
   pd_activity row = cupti_row_kernel(kernel, correlation, inject_names_kernel(&self->names, kernel->name));

@@ -12,7 +12,7 @@
 static size_t bytes_of(CUpti_ActivityKind kind) {
   switch ((int)kind) {
   case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-  case CUPTI_ACTIVITY_KIND_KERNEL: return sizeof(CUpti_ActivityKernel9);
+  case CUPTI_ACTIVITY_KIND_KERNEL: return sizeof(CUpti_ActivityKernel10);
   case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
   case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
   case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
@@ -75,7 +75,7 @@ static uint64_t repair(uint8_t *buffer, size_t bytes) {
   uint64_t kernels = 0;
   while (next_record(buffer, bytes, &record) == CUPTI_SUCCESS) {
     if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
-      CUpti_ActivityKernel9 *kernel = (CUpti_ActivityKernel9 *)(void *)record;
+      CUpti_ActivityKernel10 *kernel = (CUpti_ActivityKernel10 *)(void *)record;
       uint64_t pick = (uintptr_t)kernel->name % 6;
       kernel->name = pick < 5 ? names[pick] : NULL;
       kernels++;

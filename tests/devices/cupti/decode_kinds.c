@@ -132,7 +132,7 @@ PD_TEST(cupti_decode, learns_how_many_nodes_a_graph_has) {
   for (uint32_t launch = 1; launch <= 2; launch++) {
     add_call(311, launch);
     for (uint32_t node = 1; node <= (launch == 1 ? 5u : 3u); node++) {
-      CUpti_ActivityKernel9 row = kernel_row(launch, "_Z1kv", 3000, 4000);
+      CUpti_ActivityKernel10 row = kernel_row(launch, "_Z1kv", 3000, 4000);
       row.graphId = 8;
       row.graphNodeId = (uint64_t)8 << 32 | node;
       add(&row, sizeof row);
@@ -141,7 +141,7 @@ PD_TEST(cupti_decode, learns_how_many_nodes_a_graph_has) {
     cr_assert_eq(cupti_decoder_settle(&decoder), launch == 1); /* of the second, two are due */
   }
   for (uint32_t node = 4; node <= 5; node++) {
-    CUpti_ActivityKernel9 row = kernel_row(2, "_Z1kv", 3000, 4000);
+    CUpti_ActivityKernel10 row = kernel_row(2, "_Z1kv", 3000, 4000);
     row.graphId = 8;
     add(&row, sizeof row);
   }
@@ -158,7 +158,7 @@ PD_TEST(cupti_decode, waits_for_a_graphs_nodes_beside_early_records) {
     cupti_decoder_window_open(&decoder, 10000, true);
     add_call_at(false, 311, launch, 10050, 42);
     for (uint32_t node = 1; node <= 3; node++) {
-      CUpti_ActivityKernel9 row = kernel_row(launch, "_Z1kv", launch == 2 && node == 1 ? 9990 : 11000, 12000);
+      CUpti_ActivityKernel10 row = kernel_row(launch, "_Z1kv", launch == 2 && node == 1 ? 9990 : 11000, 12000);
       row.graphId = 8;
       row.graphNodeId = (uint64_t)8 << 32 | node;
       add(&row, sizeof row);
@@ -173,7 +173,7 @@ PD_TEST(cupti_decode, waits_for_a_graphs_nodes_beside_early_records) {
   add_call_at(false, 311, 3, 10050, 42);
   add_call_at(false, 211, 4, 10060, 42);
   for (int node = 0; node < 3; node++) {
-    CUpti_ActivityKernel9 row = kernel_row(3, "_Z1kv", 9990, 9995);
+    CUpti_ActivityKernel10 row = kernel_row(3, "_Z1kv", 9990, 9995);
     row.graphId = 8;
     add(&row, sizeof row);
   }

@@ -56,28 +56,28 @@ static inline void add_call_at(bool driver, uint32_t cbid, uint32_t correlation,
   add(&row, sizeof row);
 }
 static inline void add_call(uint32_t cbid, uint32_t correlation) { add_call_at(false, cbid, correlation, 2000, 42); }
-static inline CUpti_ActivityKernel9 kernel_row(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
+static inline CUpti_ActivityKernel10 kernel_row(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
   /* No two fields alike, so that none can stand for another. */
-  return (CUpti_ActivityKernel9){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                 .registersPerThread = 16,
-                                 .start = start,
-                                 .end = end,
-                                 .deviceId = 1,
-                                 .contextId = 2,
-                                 .streamId = 7,
-                                 .gridX = 63,
-                                 .gridY = 17,
-                                 .gridZ = 3,
-                                 .blockX = 32,
-                                 .blockY = 8,
-                                 .blockZ = 4,
-                                 .staticSharedMemory = 512,
-                                 .dynamicSharedMemory = 1024,
-                                 .correlationId = correlation,
-                                 .name = name};
+  return (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                  .registersPerThread = 16,
+                                  .start = start,
+                                  .end = end,
+                                  .deviceId = 1,
+                                  .contextId = 2,
+                                  .streamId = 7,
+                                  .gridX = 63,
+                                  .gridY = 17,
+                                  .gridZ = 3,
+                                  .blockX = 32,
+                                  .blockY = 8,
+                                  .blockZ = 4,
+                                  .staticSharedMemory = 512,
+                                  .dynamicSharedMemory = 1024,
+                                  .correlationId = correlation,
+                                  .name = name};
 }
 static inline void add_kernel(uint32_t correlation, const char *name, uint64_t start, uint64_t end) {
-  const CUpti_ActivityKernel9 row = kernel_row(correlation, name, start, end);
+  const CUpti_ActivityKernel10 row = kernel_row(correlation, name, start, end);
   add(&row, sizeof row);
 }
 

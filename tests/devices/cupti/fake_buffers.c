@@ -7,7 +7,7 @@ size_t fake_bytes_of(CUpti_ActivityKind kind) {
   switch ((int)kind) {
   case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
   case CUPTI_ACTIVITY_KIND_KERNEL:
-    return sizeof(CUpti_ActivityKernel9) + fake.config.record_growth - (fake.config.record_shrink ? 8 : 0);
+    return sizeof(CUpti_ActivityKernel10) + fake.config.record_growth - (fake.config.record_shrink ? 8 : 0);
   case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6) + fake.config.record_growth;
   case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4) + fake.config.record_growth;
   case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4) + fake.config.record_growth;

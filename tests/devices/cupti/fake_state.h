@@ -22,7 +22,7 @@ typedef struct fake_buffer {
 } fake_buffer;
 
 typedef struct fake_running {
-  CUpti_ActivityKernel9 *record;
+  CUpti_ActivityKernel10 *record;
   fake_buffer *buffer;
 } fake_running;
 

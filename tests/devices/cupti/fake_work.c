@@ -34,7 +34,7 @@ static uint32_t call(bool driver, uint32_t cbid, uint32_t result, uint32_t id) {
 static void kernel(const char *name, uint32_t id, uint32_t graph, uint32_t node) {
   fake_buffer *buffer;
   if (!fake.counts.kernel_on || fake.running_count == FAKE_KERNEL_SLOTS) return;
-  CUpti_ActivityKernel9 *record = fake_put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &buffer);
+  CUpti_ActivityKernel10 *record = fake_put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &buffer);
   if (!record) return;
   record->name = name;
   record->correlationId = id;
@@ -200,13 +200,13 @@ uint32_t fake_straggler(const char *name, uint64_t start) {
                                     .end = fake_now(),
                                     .threadId = (uint32_t)gettid(),
                                     .correlationId = id};
-  CUpti_ActivityKernel9 *kernel_row = fake_put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL);
+  CUpti_ActivityKernel10 *kernel_row = fake_put(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL);
   if (kernel_row)
-    *kernel_row = (CUpti_ActivityKernel9){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                          .name = name,
-                                          .start = start + 1,
-                                          .end = start + 2,
-                                          .correlationId = id};
+    *kernel_row = (CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                           .name = name,
+                                           .start = start + 1,
+                                           .end = start + 2,
+                                           .correlationId = id};
   pthread_mutex_unlock(&fake.lock);
   return id;
 }

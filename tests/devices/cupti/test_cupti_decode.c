@@ -5,7 +5,7 @@
 
 PD_TEST(cupti_decode, hands_a_launch_and_its_kernel_on) {
   open_decoder();
-  CUpti_ActivityKernel9 row = kernel_row(5, "_Z5scaleIfEvPT_i", 3000, 4000);
+  CUpti_ActivityKernel10 row = kernel_row(5, "_Z5scaleIfEvPT_i", 3000, 4000);
   row.graphId = 9;
   row.graphNodeId = (uint64_t)9 << 32 | 11;
   add(&row, sizeof row);

@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. Kernels
- * are read as CUDA 12.9 writes them: 13.0 adds at the end whether the device launched one. */
+/* Checks that records are as long as this build thinks, with the library's own iterator. No device is needed. */
 static pd_status check_layout(const cupti_api *self, char *why, size_t why_bytes) {
   static const struct {
     CUpti_ActivityKind kind;
     size_t bytes;
     const char *name;
   } rows[] = {
-      {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel9), "kernel"},
+      {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10), "kernel"},
       {CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6), "memcpy"},
       {CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4), "peer memcpy"},
       {CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4), "memset"},
@@ -43,7 +42,8 @@ static pd_status check_layout(const cupti_api *self, char *why, size_t why_bytes
     /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
     if (stride < rows[i].bytes) {
       snprintf(why, why_bytes,
-               "CUPTI %u lays %s records out in %zu bytes, and %zu are needed; use a CUPTI of CUDA 12.9 or newer",
+               "CUPTI %u lays %s records out in %zu bytes, this build expects %zu; rebuild pdhost with "
+               "that toolkit's headers",
                self->version, rows[i].name, stride, rows[i].bytes);
       return PD_UNSUPPORTED;
     }

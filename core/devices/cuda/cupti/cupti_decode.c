@@ -191,7 +191,7 @@ static void deliver(cupti_decoder *self, pd_activity *row) {
     cupti_settle_wait(self, &self->orphans, row);
 }
 
-static void read_kernel(cupti_decoder *self, const CUpti_ActivityKernel9 *kernel) {
+static void read_kernel(cupti_decoder *self, const CUpti_ActivityKernel10 *kernel) {
   const uint64_t correlation = widen(self, kernel->correlationId);
   if (!self->keep) {
     self->counts.stale++;

@@ -44,7 +44,7 @@ const char *cupti_row_sync_text(CUpti_ActivitySynchronizationType type) {
     .device = (of)->deviceId, .context = (of)->contextId, .stream = (of)->streamId                                     \
   }
 
-pd_activity cupti_row_kernel(const CUpti_ActivityKernel9 *kernel, uint64_t correlation, uint32_t name) {
+pd_activity cupti_row_kernel(const CUpti_ActivityKernel10 *kernel, uint64_t correlation, uint32_t name) {
   pd_activity row = WORK_ROW(kernel, PD_ACTIVITY_KERNEL, correlation);
   row.name = name;
   row.u.kernel.grid[0] = (uint32_t)kernel->gridX;

@@ -9,7 +9,7 @@
 
 #include <cupti.h>
 
-pd_activity cupti_row_kernel(const CUpti_ActivityKernel9 *kernel, uint64_t correlation, uint32_t name);
+pd_activity cupti_row_kernel(const CUpti_ActivityKernel10 *kernel, uint64_t correlation, uint32_t name);
 pd_activity cupti_row_memcpy(const CUpti_ActivityMemcpy6 *copy, uint64_t correlation);
 pd_activity cupti_row_peer_memcpy(const CUpti_ActivityMemcpyPtoP4 *copy, uint64_t correlation);
 pd_activity cupti_row_memset(const CUpti_ActivityMemset4 *set, uint64_t correlation);
