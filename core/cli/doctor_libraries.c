@@ -48,10 +48,10 @@ const doctor_library doctor_libraries[] = {
      true,
      0,
      1,
-     "a GPU's records need it: install CUPTI of CUDA 12.9 or newer, or set CUDA_HOME to its toolkit or "
+     "a GPU's records need it: install CUPTI of CUDA 13.0 Update 1 or newer, or set CUDA_HOME to its toolkit or "
      "device.cupti_library to its file",
-     27,
-     "27 (CUDA 12.9)"},
+     130001,
+     "130001 (CUDA 13.0 Update 1)"},
     {.name = NULL}};
 
 /* 91002 by 10000 and 100 is "9.10.2"; 13000 by 1000 and 10 is "13.0". */

@@ -31,10 +31,10 @@ void record_ends_tell_ranges(const char *library) {
 
 static const char *advice(uint32_t cause) {
   switch (cause) {
-  case RECORD_CAUSE_NO_CUPTI: return "; install CUPTI of CUDA 12.9 or newer, or give its file with --cupti";
+  case RECORD_CAUSE_NO_CUPTI: return "; install CUPTI of CUDA 13.0 Update 1 or newer, or give its file with --cupti";
   case RECORD_CAUSE_OWN_CUPTI:
     return "; the program has loaded that one, and --cupti cannot replace it: use a build of the program or its "
-           "framework for CUDA 12.9 or newer";
+           "framework for CUDA 13.0 Update 1 or newer";
   case RECORD_CAUSE_SUBSCRIBER: return "; switch the program's own profiler off";
   case RECORD_CAUSE_NO_ROOM: return "; make room in /dev/shm, or set TMPDIR to a larger place";
   default: return "";

@@ -28,7 +28,7 @@ class Cupti(PythonRecord):
     def test_a_file_that_is_not_there(self):
         _, warnings = self.unrecorded(command=self.command, options=("--cupti", "/nowhere/libcupti.so.13"),
                                       said="/nowhere/libcupti.so.13: cannot open")
-        self.assertIn("install CUPTI of CUDA 12.9 or newer, or give its file with --cupti", warnings[0])
+        self.assertIn("install CUPTI of CUDA 13.0 Update 1 or newer, or give its file with --cupti", warnings[0])
 
 
 if __name__ == "__main__":

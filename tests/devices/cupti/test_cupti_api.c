@@ -29,12 +29,12 @@ PD_TEST(cupti_api, says_which_function_is_missing) {
   cr_assert_null(dlopen(FAKE_PARTIAL_PATH, RTLD_NOW | RTLD_NOLOAD)); /* it is no longer in the process */
 }
 
-PD_TEST(cupti_api, refuses_libraries_before_12_9) {
+PD_TEST(cupti_api, refuses_libraries_before_13_0_update_1) {
   static const struct {
     uint32_t version;
     pd_status status;
-  } rows[] = {{18, PD_UNSUPPORTED}, {24, PD_UNSUPPORTED}, {26, PD_UNSUPPORTED}, {27, PD_OK},    {28, PD_OK},
-              {130000, PD_OK},      {130001, PD_OK},      {130100, PD_OK},      {130401, PD_OK}};
+  } rows[] = {{18, PD_UNSUPPORTED}, {28, PD_UNSUPPORTED}, {130000, PD_UNSUPPORTED},
+              {130001, PD_OK},      {130100, PD_OK},      {130401, PD_OK}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char text[32];
     fake_set()->version = rows[i].version;
@@ -45,7 +45,7 @@ PD_TEST(cupti_api, refuses_libraries_before_12_9) {
     expect_refused(FAKE_CUPTI_PATH);
     snprintf(text, sizeof text, "version %u", rows[i].version);
     cr_assert_not_null(strstr(why, text), "%s", why);
-    cr_assert_not_null(strstr(why, "12.9"), "%s", why);
+    cr_assert_not_null(strstr(why, "13.0 Update 1"), "%s", why);
   }
 }
 
@@ -55,7 +55,7 @@ PD_TEST(cupti_api, takes_longer_records_and_refuses_shorter_ones) {
   fake_set()->record_growth = 0;
   fake_set()->record_shrink = true;
   expect_refused(FAKE_CUPTI_PATH);
-  cr_assert_not_null(strstr(why, "kernel records out in 208 bytes, this build expects 216"), "%s", why);
+  cr_assert_not_null(strstr(why, "kernel records out in 208 bytes, and 216 are needed"), "%s", why);
 }
 
 /* Where it is set, the product finds no library but below this folder: the machine may have a CUPTI of its own. */

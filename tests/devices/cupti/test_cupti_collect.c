@@ -17,7 +17,7 @@ PD_TEST(cupti_collect, pairs_every_launch_with_its_kernel) {
 }
 
 PD_TEST(cupti_collect, keeps_its_manners_with_every_version) {
-  static const uint32_t versions[] = {27, 28, 130000, 130001, 130100, 130401};
+  static const uint32_t versions[] = {130001, 130100, 130401};
   for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
     fake_reset();
     fake_set()->version = versions[i];

@@ -41,9 +41,7 @@ static pd_status check_layout(const cupti_api *self, char *why, size_t why_bytes
     size_t stride = record ? (size_t)((uint8_t *)record - buffer.bytes) : 0;
     /* A newer library's records are longer: they grow at the end, and the iterator knows by how much. */
     if (stride < rows[i].bytes) {
-      snprintf(why, why_bytes,
-               "CUPTI %u lays %s records out in %zu bytes, this build expects %zu; rebuild pdhost with "
-               "that toolkit's headers",
+      snprintf(why, why_bytes, "CUPTI %u lays %s records out in %zu bytes, and %zu are needed; use a newer one",
                self->version, rows[i].name, stride, rows[i].bytes);
       return PD_UNSUPPORTED;
     }
@@ -56,7 +54,7 @@ static pd_status fill(cupti_api *self, char *why, size_t why_bytes) {
 #define X(name)                                                                                                        \
   *(void **)&self->name = dlsym(self->library, "cupti" #name);                                                         \
   if (!self->name) {                                                                                                   \
-    snprintf(why, why_bytes, "it has no cupti" #name "; a CUPTI of CUDA 12.9 or newer is needed");                     \
+    snprintf(why, why_bytes, "it has no cupti" #name "; a CUPTI of CUDA 13.0 Update 1 or newer is needed");            \
     return PD_UNSUPPORTED;                                                                                             \
   }
   CUPTI_REQUIRED_MAP(X)
@@ -70,7 +68,7 @@ static pd_status fill(cupti_api *self, char *why, size_t why_bytes) {
     return PD_DEVICE;
   }
   if (self->version < CUPTI_OLDEST_VERSION) {
-    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 12.9) or newer is needed", self->version,
+    snprintf(why, why_bytes, "CUPTI version %u is too old; %u (CUDA 13.0 Update 1) or newer is needed", self->version,
              CUPTI_OLDEST_VERSION);
     return PD_UNSUPPORTED;
   }

@@ -11,8 +11,9 @@
 
 #include <cupti.h>
 
-/* Below this the library crashes on an empty answer to a buffer request, and its records are another layout. */
-#define CUPTI_OLDEST_VERSION 27u /* CUDA 12.9 */
+/* Below this, switching kernels off beside the program's own calls may never return (release notes of CUPTI 13.0 Update
+ * 1), and 12.9 lays kernels out in fewer bytes. */
+#define CUPTI_OLDEST_VERSION 130001u /* CUDA 13.0 Update 1 */
 
 /* X(name): cupti##name must be there. */
 #define CUPTI_REQUIRED_MAP(X)                                                                                          \
