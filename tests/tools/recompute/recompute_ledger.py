@@ -19,6 +19,7 @@ def thresholds(name):
 
 
 LEDGER, VERDICT, GAINS = thresholds("ledger.h"), thresholds("verdict.h"), thresholds("gains.h")
+WEIGHTS_ROWS = thresholds(os.path.join("..", "facts", "weights.h"))["WEIGHTS_ROWS"]
 # In order: what an earlier one owns, no later one gets.
 OWNERS = ["serialised", "passes", "compute", "temporaries", "tiny_kernels", "copy_read", "copy_late", "copy_pageable",
           "copy_pinned", "copy_device", "communication", "profiler", "allocator", "launch_gap", "device_side", "profiler", "input_io",
@@ -61,6 +62,16 @@ def gaps(spans, start, end):
 
 def waves(count):
     return math.ceil(count - 1e-4) if count > 1 else 1
+
+
+def weights_share(kernel, op):
+    """The weights of a matrix product or a convolution take as long as WEIGHTS_ROWS rows of it."""
+    if not op or not ("gemm" in kernel.name or "conv2d" in kernel.name):
+        return 0
+    shapes = [[int(size) for size in shape.split()] for shape in re.findall(r"\[([^]]*)\]", op.input_shapes)]
+    first = next((shape for shape in shapes if len(shape) >= 2), [])
+    rows = first[0] if len(first) == 2 else first[0] * first[2] * first[3] if len(first) == 4 else 0
+    return WEIGHTS_ROWS / (WEIGHTS_ROWS + rows) if rows else 0
 
 
 class Ledger:
@@ -150,7 +161,7 @@ class Ledger:
                 self.add("passes", span(kernel))
             else:
                 length = kernel.end_ns - kernel.start_ns
-                fixed = min(length, self.tiny)
+                fixed = min(length, self.tiny) if self.run.is_cuda else length * weights_share(kernel, op)
                 full = kernel.waves is None or kernel.waves < 0  # as far as is known
                 rest = 1 if full else waves(self.passes * kernel.waves) / (self.passes * waves(kernel.waves))
                 kept = fixed / self.passes + (length - fixed) * rest
