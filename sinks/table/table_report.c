@@ -127,7 +127,7 @@ void report_window(report *self, const pd_trace *trace, const pd_table_set *set,
   self->by_class = !ledger;
   self->by_host = trace->profile != PD_PROFILE_FULL;
   rows_take(self, &self->ledger, ledger ? ledger : table_of(set, "breakdown"), &of_ledger, steps);
-  self->of_file = has_strays(trace);
+  self->of_file = !is_whole && has_strays(trace);
   const uint64_t shared = self->of_file ? 1 : steps;
   rows_take(self, &self->operators, table_of(set, "operators"), self->by_host ? &by_host : &by_device, shared);
   rows_take(self, &self->kernels, table_of(set, "kernels"), &of_kernels, shared);
@@ -283,13 +283,13 @@ static void put_tables(const report *self, text *out, size_t left, size_t column
   limit = rows_in(self->kernels.count ? left / 2 : left);
   const bool in_steps = by_step && !self->of_file;
   const char *operators = self->by_host ? "Operators, on the host" : "Operators, on the device";
-  if (by_step && self->of_file) operators = "Operators, whole file";
+  if (self->of_file) operators = "Operators, whole file";
   put_rows(&section, operators, &self->operators, in_steps, limit, name, 0);
   add_section(out, &section);
   left -= lines_with(&self->operators, limit);
   section.length = 0;
-  put_rows(&section, by_step && self->of_file ? "Kernels, whole file" : "Kernels", &self->kernels, in_steps,
-           rows_in(left), name, 0);
+  put_rows(&section, self->of_file ? "Kernels, whole file" : "Kernels", &self->kernels, in_steps, rows_in(left), name,
+           0);
   add_section(out, &section);
   text_free(&section);
 }

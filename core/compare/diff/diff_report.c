@@ -141,6 +141,7 @@ void diff_report_notes(const difference *self, void (*tell)(void *user, const ch
       snprintf(text, sizeof text,
                "A part of %c could not be read: what changed is not known. Copy the whole file again.", 'A' + side);
       tell(user, text);
+      continue; /* its gains are withheld for that */
     }
     if (of->gain_steps || !of->withheld) continue;
     snprintf(text, sizeof text, "The gains of %c are %s.", 'A' + side, of->withheld);

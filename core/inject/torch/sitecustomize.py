@@ -37,7 +37,7 @@ class Sampler:
         os.register_at_fork(after_in_child=self.forget)
 
     def forget(self):
-        """Nothing runs yet; nor does it in a forked child."""
+        """No thread of its own runs, as in a forked child."""
         atexit.unregister(self.stop)
         self.end, self.ended = _thread.allocate_lock(), _thread.allocate_lock()
         self.end.acquire()
@@ -51,8 +51,7 @@ class Sampler:
         if self.threads.get(ident) == number:
             return
         self.threads[ident] = number
-        if is_first:
-            self.ended.acquire()
+        if is_first and self.ended.acquire(blocking=False):  # of two threads that come at once, one starts it
             _thread.start_new_thread(self.run, ())
             atexit.register(self.stop)
 
