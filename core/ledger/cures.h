@@ -1,7 +1,7 @@
 /*
  * Which settings take a cause away: the one table that the verdict's advice, `pdhost whatif`, `pdhost tune` and
- * [truth] cures go by. A run is offered what it does not have yet and what its device and its other settings allow.
- * [loop thread]
+ * [truth] cures go by, and what to type for it. A run is offered what it does not have yet and what its device and its
+ * other settings allow. [loop thread]
  */
 #ifndef CORE_LEDGER_CURES_H
 #define CORE_LEDGER_CURES_H
@@ -41,5 +41,15 @@ enum { CURES_MOST = 4 };
  * changing what is computed. Against blocking calls in float16, train.scaler_sync=false is added to the scenario's
  * cure, or is the only cure. Returns their number; texts are the arena's, or static. */
 uint32_t cures_find(const verdict_setting *self, uint32_t cause, cure out[CURES_MOST]);
+
+typedef struct verdict_advice {
+  const char *options;   /* of the next command */
+  const char *overrides; /* "data.num_workers=8 data.prefetch_factor=4"; NULL: nothing to change, look closer */
+  cure saves;            /* what these bring: cure_saves; without them the whole gain of the cause */
+} verdict_advice;
+
+/* The first cure whose gain is predicted, else a closer look: what no replay can tell is not suggested. Texts
+ * are the arena's. `self` has facts. */
+verdict_advice verdict_advise(const verdict_setting *self, uint32_t cause);
 
 #endif

@@ -1,88 +1,13 @@
 /* Names the cause whose removal brings most. What a removal brings is replayed in gains_judge.c. See gains.h. */
-#include "gains_judge.h"
+#include "gains_draws.h"
 
-#include "base/random_bits.h"
 #include "base/stats.h"
-#include "facts/loader_use.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- naming ---- */
-
-/* The cause with the largest of `gains_of` all that could be named, or VERDICT_none. */
-static uint32_t largest(const gains_judge *self, const double *gains_of) {
-  uint32_t best = VERDICT_none;
-  for (uint32_t c = 0; c < VERDICT_none; c++)
-    if (self->applies[c] && gains_of[c] >= gains_judge_least_of(self, c) &&
-        (best == VERDICT_none ||
-         gains_judge_worth(self, c, gains_of[c]) > gains_judge_worth(self, best, gains_of[best])))
-      best = c;
-  return best;
-}
-
-static uint64_t draws_for(uint64_t steps) {
-  const uint64_t draws = GAINS_STEPS_DRAWN / steps;
-  return draws > GAINS_DRAWS ? GAINS_DRAWS : draws < GAINS_DRAWS_LEAST ? GAINS_DRAWS_LEAST : draws;
-}
-
-static int by_value(const void *a, const void *b) {
-  const double *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
-/* Steps in which waits for input come together: one for each worker of the loader. */
-static uint32_t burst_of(const gains_judge *self) {
-  const trace_facts *facts = self->timeline.facts;
-  if (!self->timeline.has_inputs) return 1; /* nothing says that a loader has workers */
-  uint64_t workers = loader_use_of(facts, INT64_MIN, INT64_MAX).workers;
-  if (!workers) workers = GAINS_WORKERS;
-  return workers < self->count ? (uint32_t)workers : self->count;
-}
-
-/* Adds as many steps as there are to the sums of all runs, `block` neighbours at a time. */
-static void draw_steps(const gains_judge *self, uint32_t block, uint64_t *state, double *sums) {
-  for (uint32_t i = 0; i < self->count; i += block) {
-    const uint32_t first = (uint32_t)(random_bits(state) % self->count);
-    for (uint32_t k = 0; k < block && i + k < self->count; k++)
-      for (uint32_t r = 0; r < GAINS_RUN_COUNT; r++)
-        if (r >= VERDICT_COUNT || self->applies[r])
-          sums[r] += self->steps[(size_t)r * self->count + (first + k) % self->count];
-  }
-}
-
-/* Sets the cause's interval from drawn gains, in any order. */
-static void set_interval(const gains_judge *self, uint32_t cause, double *drawn, uint64_t draws) {
-  qsort(drawn, draws, sizeof *drawn, by_value);
-  self->out->causes[cause].low = stats_quantile(drawn, draws, 0.025);
-  self->out->causes[cause].high = stats_quantile(drawn, draws, 0.975);
-}
-
-static bool resample(const gains_judge *self) {
-  const uint64_t draws = draws_for(self->count);
-  const uint32_t burst = burst_of(self);
-  double *drawn = malloc(draws * VERDICT_COUNT * sizeof *drawn);
-  uint64_t state = GAINS_SEED, burst_state = GAINS_SEED, waiting = 0;
-  if (!drawn) return false;
-  for (uint64_t d = 0; d < draws; d++) {
-    double sums[GAINS_RUN_COUNT] = {0}, bursts[GAINS_RUN_COUNT] = {0};
-    draw_steps(self, 1, &state, sums);
-    draw_steps(self, burst, &burst_state, bursts);
-    double one[VERDICT_COUNT];
-    for (uint32_t c = 0; c < VERDICT_COUNT; c++)
-      drawn[c * draws + d] = one[c] =
-          self->applies[c] ? gains_judge_gain(c == VERDICT_input_bound ? bursts : sums, c) : 0;
-    self->out->named[largest(self, one)]++;
-    waiting +=
-        self->applies[VERDICT_input_bound] && gains_judge_gain(sums, VERDICT_input_bound) >= gains_judge_least(self);
-  }
-  self->out->draws = draws;
-  self->out->input_in_few = (double)waiting < GAINS_CERTAIN * (double)draws;
-  for (uint32_t c = 0; c < VERDICT_COUNT; c++) set_interval(self, c, drawn + c * draws, draws);
-  free(drawn);
-  return true;
-}
 
 static bool is_nameable(const gains_judge *self, uint32_t cause) {
   const gains_cause *of = &self->out->causes[cause];
@@ -167,12 +92,16 @@ static void rank(const gains_judge *self) {
   }
   out->cause = out->ranked ? out->ranking[0] : VERDICT_none;
   out->agreeing += out->named[out->cause];
-  replay_variant gone = {.keep = out->keep};
   for (uint32_t n = 0; n < out->ranked; n++) {
-    gains_judge_remove(self, out->ranking[n], &gone);
+    const replay_variant gone = gains_together(self, n + 1, out->keep);
     out->without[n].step_ns = gains_judge_mean(self, &gone);
     out->without[n].gain = 1 - out->without[n].step_ns / out->step_ns;
   }
+}
+
+static void widen(double to, double *low, double *high) {
+  *low = fmin(*low, to);
+  *high = fmax(*high, to);
 }
 
 /* Where the run has no steps without the recorder, what it adds is an estimate: with half and with 1.5 times as much,
@@ -182,15 +111,19 @@ static void vary_cost(const gains_judge *self) {
   gains *out = self->out;
   if (out->cost_known) return;
   for (int half = 1; half <= 3 && out->keep < 1; half += 2) {
-    gains_judge_run(self, fmax(GAINS_KEEP_LEAST, 1 - (1 - out->keep) * half / 2), means);
+    const double keep = fmax(GAINS_KEEP_LEAST, 1 - (1 - out->keep) * half / 2);
+    gains_judge_run(self, keep, means);
     double one[VERDICT_COUNT];
     for (uint32_t c = 0; c < VERDICT_COUNT; c++) {
       one[c] = self->applies[c] ? gains_judge_gain(means, c) : 0;
       if (!self->applies[c]) continue;
-      out->causes[c].low = fmin(out->causes[c].low, one[c]);
-      out->causes[c].high = fmax(out->causes[c].high, one[c]);
+      widen(one[c], &out->causes[c].low, &out->causes[c].high);
     }
-    const uint32_t other = largest(self, one);
+    for (uint32_t n = 1; n < out->ranked; n++) {
+      const replay_variant gone = gains_together(self, n + 1, keep);
+      widen(1 - gains_judge_mean(self, &gone) / means[GAINS_RUN_NOW], &out->without[n].low, &out->without[n].high);
+    }
+    const uint32_t other = gains_largest(self, one);
     if (other != out->cause) out->close = other;
   }
 }
@@ -346,11 +279,12 @@ static bool find(gains_judge *self) {
   gains_judge_set_cures(self, means);
   set_idle(self);
   out->input_unmarked = !self->timeline.has_inputs;
-  if (!resample(self)) return false;
+  if (!gains_draw(self)) return false;
   know_pairs(self);
   for (uint32_t c = 0; c < VERDICT_none; c++)
     if (out->causes[c].gain >= GAINS_MINOR) look_behind(self, c);
   rank(self);
+  if (!gains_draw_together(self)) return false;
   vary_cost(self);
   find_near(self);
   find_beside(self);

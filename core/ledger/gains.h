@@ -93,7 +93,8 @@ typedef struct gains_cause {
 
 /* What is left without the first, the first two, the first three causes of the ranking. */
 typedef struct gains_combination {
-  double gain; /* of all of them together */
+  double gain;      /* of all of them together */
+  double low, high; /* of its interval; of the first alone 0: it is that of its cause */
   double step_ns;
 } gains_combination;
 

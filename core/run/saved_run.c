@@ -171,10 +171,16 @@ static int run(const saved_run *self, const char *log_path) {
 const char *saved_run_said(const char *folder, char *line, size_t room) {
   char path[PATH_BYTES], *next = NULL;
   size_t bytes = 0;
+  bool is_error = false; /* warnings may come after it */
   line[0] = '\0';
   snprintf(path, sizeof path, "%s/log", folder);
   FILE *file = fopen(path, "r");
-  while (file && getline(&next, &bytes, file) > 0) snprintf(line, room, "%.*s", (int)strcspn(next, "\n"), next);
+  while (file && getline(&next, &bytes, file) > 0) {
+    const bool is_next = strstr(next, "error: ") != NULL;
+    if (is_error && !is_next) continue;
+    snprintf(line, room, "%.*s", (int)strcspn(next, "\n"), next);
+    is_error = is_next;
+  }
   free(next);
   if (file) fclose(file);
   return line;

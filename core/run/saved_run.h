@@ -21,7 +21,7 @@ void saved_run_clear(saved_run *self);
 /* Whether `folder` holds what this command left, with program, plugins and files as they are now. */
 bool saved_run_is_there(const saved_run *self, const char *folder);
 
-/* The last line of `folder`/log, which says why it failed where it did; "" where there is none. */
+/* The last error in `folder`/log, else its last line; "" where there is none. */
 const char *saved_run_said(const char *folder, char *line, size_t room);
 
 /* Runs it, with its standard error in `folder`/log; a signal that comes meanwhile (signals.h) is handed on to it

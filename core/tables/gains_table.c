@@ -47,6 +47,8 @@ static void add_together(table_build *table, const table_work *work, uint32_t co
   table_string(table, M_removed, names);
   table_string(table, M_removed_cause, keys);
   percent(table, M_gain, of->without[count - 1].gain);
+  percent(table, M_gain_low, of->without[count - 1].low);
+  percent(table, M_gain_high, of->without[count - 1].high);
   table_int(table, M_gain_step, (int64_t)(of->step_ns * (1 - at_least_nothing(of->without[count - 1].gain))));
 }
 

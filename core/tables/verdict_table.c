@@ -3,7 +3,7 @@
 #include "verdict_evidence.h"
 #include "verdict_withheld.h"
 #include "ledger/verdict.h"
-#include "ledger/verdict_advice.h"
+#include "ledger/cures.h"
 
 /* Whether pdhost ran the loop itself. */
 static bool is_ours(const table_work *work) { return work->facts->trace->facts & PD_FACT_TRAIN; }
