@@ -13,12 +13,12 @@ class OnDisk(Case):
         if SANITIZER:
             self.skip("its library has to be the first that is loaded")
 
-    def forced(self, *arguments, code=0, fails=""):
+    def forced(self, *arguments, codes=(0,), fails=""):
         """The paths that were forced to the disk, and standard error."""
         log = self.path("forced.log")
         env = {"LD_PRELOAD": os.path.join(FIXTURES, "synced.so"), "SYNC_LOG": log, "SYNC_FAILS": fails}
         actual, _, err = self.run_pdhost(*arguments, env=env, watch=False)
-        self.assertEqual(actual, code, err)
+        self.assertIn(actual, codes, err)
         with open(log, encoding="utf-8") as file:
             paths = {line.rstrip("\n") for line in file}
         os.remove(log)
@@ -50,7 +50,7 @@ class OnDisk(Case):
 
     def test_measurements_and_baselines(self):
         paths, _ = self.forced(*SMALL, "--scenario", "control", "--mode", "benchmark", "-o", "benchmark.output=out.json", "-o",
-                               "benchmark.min_run_time=0.01")
+                               "benchmark.min_run_time=0.01", codes=(0, 7)) # 7: measured, on a machine with other work
         self.assertEqual(self.files("out.json") - paths, set())
         paths, _ = self.forced("compare", "--save-baseline", "before", "out.json")
         path, = paths # before it gets its name
