@@ -239,6 +239,22 @@ static bool at_copy(const launch_sequence *all, const stretch *loop, uint64_t fr
   return false;
 }
 
+/* Where a model does not fit into the device's memory, each layer's weights are copied from the host before it runs:
+ * more copies than a batch has, and they take longer than the layer's kernels. */
+static bool copies_weights(const launch_sequence *all, const stretch *loop, uint64_t period) {
+  enum { BATCH_COPIES = 4 }; /* such as tokens, a mask, positions and labels */
+  const uint64_t end = loop->end + period;
+  uint64_t copies = 0;
+  int64_t copied_ns = 0, launched_ns = 0;
+  for (uint64_t i = 0; i < all->copy_count; i++) {
+    if (all->copies[i].before < loop->begin || all->copies[i].before >= end) continue;
+    copies++;
+    copied_ns += all->copies[i].device_ns;
+  }
+  for (uint64_t i = loop->begin; i < end; i++) launched_ns += all->launches[i].device_ns;
+  return copies > BATCH_COPIES * (launches_of(loop, period) / period) && copied_ns > launched_ns;
+}
+
 static int by_size(const void *a, const void *b) {
   const uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
   return first > second ? 1 : first < second ? -1 : 0;
@@ -268,7 +284,8 @@ static void behind_pause(const launch_sequence *all, const stretch *loop, uint64
  * network has layers, without anything between. */
 static bool find_phase(const launch_sequence *all, const stretch *loop, uint64_t from, uint64_t period,
                        uint64_t *phase) {
-  if (after_optimizer(all->launches + from, period, phase) || at_copy(all, loop, from, period, phase)) return true;
+  if (after_optimizer(all->launches + from, period, phase)) return true;
+  if (!copies_weights(all, loop, period) && at_copy(all, loop, from, period, phase)) return true;
   if (launches_of(loop, period) / period < STEP_FINDER_MANY || loop->match < STEP_FINDER_MANY_MATCH || period < 3)
     return false;
   behind_pause(all, loop, from, period, phase);
@@ -352,7 +369,7 @@ pd_status launch_period_find(const launch_sequence *launches, launch_period *out
   if (!out->length) return alike_steps_find(launches, out);
   const uint64_t from = within(&loop, out->length, 2);
   if (!find_phase(launches, &loop, from, out->length, &phase)) {
-    out->why = "what repeats holds no optimizer and no copy from the host of one size; it may be a layer";
+    out->why = "what repeats holds no optimizer and no copy of a batch from the host; it may be a layer";
     out->length = 0;
     return PD_OK;
   }

@@ -7,15 +7,17 @@
 typedef struct launch_at {
   uint32_t symbol; /* equal for equal kernels of equal grids, and for copies to the host */
   uint32_t call;
-  uint32_t gap_ns; /* what the host's thread did between the launch before and this one; the most a uint32_t holds */
-  bool optimizer;  /* only an optimizer launches such a kernel */
-  bool to_host;    /* a copy of results, which ends a step rather than begins one */
+  uint32_t gap_ns;   /* what the host's thread did between the launch before and this one; the most a uint32_t holds */
+  bool optimizer;    /* only an optimizer launches such a kernel */
+  bool to_host;      /* a copy of results, which ends a step rather than begins one */
+  int64_t device_ns; /* how long it takes the device */
 } launch_at;
 
 /* A copy from the host, before launch `before`. */
 typedef struct launch_copy {
   uint64_t bytes, before;
   uint32_t call;
+  int64_t device_ns;
 } launch_copy;
 
 typedef struct launch_sequence {

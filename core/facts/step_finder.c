@@ -71,8 +71,9 @@ static pd_status take_launches(finding *self) {
     const pd_call *call = PD_AT(pd_call, &trace->calls, i);
     for (uint32_t k = 0; k < call->activity_count; k++) {
       const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, by_call[call->activity_first + k]);
+      const int64_t device_ns = row->end_ns - row->start_ns;
       if (from_host(row)) {
-        out->copies[out->copy_count++] = (launch_copy){row->detail.bytes, out->count, (uint32_t)i};
+        out->copies[out->copy_count++] = (launch_copy){row->detail.bytes, out->count, (uint32_t)i, device_ns};
       } else if (row->detail.kind == PD_ACTIVITY_KERNEL || to_host(row)) {
         const uint32_t *grid = row->detail.u.kernel.grid;
         const uint64_t blocks = to_host(row) ? 0 : (uint64_t)grid[0] << 32 ^ (uint64_t)grid[1] << 16 ^ grid[2];
@@ -80,7 +81,7 @@ static pd_status take_launches(finding *self) {
         if (symbol == UINT32_MAX) status = PD_NO_MEMORY;
         const uint32_t gap_ns = gap_before(trace, out, i);
         out->launches[out->count++] =
-            (launch_at){symbol, (uint32_t)i, gap_ns, self->optimizer[row->name], to_host(row)};
+            (launch_at){symbol, (uint32_t)i, gap_ns, self->optimizer[row->name], to_host(row), device_ns};
       }
     }
   }

@@ -21,11 +21,11 @@ static made *begin(void) {
 }
 static void launch(made *self, uint32_t symbol) {
   self->launches[self->all.count] =
-      (launch_at){symbol, (uint32_t)self->all.count, 0, symbol >= OPTIMIZER, symbol == READ};
+      (launch_at){symbol, (uint32_t)self->all.count, 0, symbol >= OPTIMIZER, symbol == READ, 1000};
   self->all.count++;
 }
 static void copy(made *self, uint64_t bytes) {
-  self->copies[self->all.copy_count++] = (launch_copy){bytes, self->all.count, 0};
+  self->copies[self->all.copy_count++] = (launch_copy){bytes, self->all.count, 0, (int64_t)bytes};
 }
 /* `layers` layers of six kernels that are alike, each behind a kernel of its own. */
 static void forward(made *self, uint32_t layers) {
@@ -123,7 +123,7 @@ PD_TEST(launch_period, layers_without_an_optimizer_are_no_loop) {
     for (uint32_t k = 0; k < 14; k++) launch(self, 10 + k);
   const answer out = found(self);
   cr_assert_eq(out.length, 0);
-  cr_assert_str_eq(out.why, "what repeats holds no optimizer and no copy from the host of one size; it may be a layer");
+  cr_assert_str_eq(out.why, "what repeats holds no optimizer and no copy of a batch from the host; it may be a layer");
 }
 
 PD_TEST(launch_period, a_copy_of_one_size_begins_a_step) {
@@ -138,6 +138,22 @@ PD_TEST(launch_period, a_copy_of_one_size_begins_a_step) {
   const answer out = found(self);
   cr_assert_eq(out.length, 22);
   cr_assert_eq(out.first, 3);
+}
+
+/* 28 periods of 20 kernels of 1 us, each behind copies of sizes of their own that take a nanosecond a byte. */
+static answer behind_copies(uint32_t copies, uint64_t bytes) {
+  made *self = begin();
+  for (uint32_t i = 0; i < 28; i++) {
+    for (uint32_t c = 0; c < copies; c++) copy(self, bytes + c);
+    for (uint32_t k = 0; k < 20; k++) launch(self, 20 + k);
+  }
+  return found(self);
+}
+
+PD_TEST(launch_period, a_layer_whose_weights_are_copied_is_no_step) {
+  cr_assert_eq(behind_copies(8, 5000).length, 0);
+  cr_assert_eq(behind_copies(8, 1000).length, 20, "many small inputs are a batch");
+  cr_assert_eq(behind_copies(2, 50000).length, 20, "few long copies are a batch");
 }
 
 PD_TEST(launch_period, two_repeats_are_too_few) {
