@@ -35,7 +35,7 @@ typedef struct import_state {
   rank_files ranks; /* of several files */
   pd_run about;
   pd_device_props device;
-  char folder_fault[512], device_name[128], versions[256], name[256], worker[300], host_name[64];
+  char device_name[128], versions[256], name[256], worker[300], host_name[64];
   uint64_t windows, lost[16], launches, matched, pauses;
   int64_t paused_ns;
   pd_profile_mode profile;
@@ -85,19 +85,13 @@ static void fill_about(import_state *self, const pd_trace *trace, const char *pa
 
 static int open_sinks(import_state *self) {
   const config *settings = self->settings;
-  char fault[512];
-  if (files_make_folder(settings->run.trace_dir, fault, sizeof fault) != PD_OK)
-    snprintf(self->folder_fault, sizeof self->folder_fault, "[run] trace_dir = %.200s: %.280s", settings->run.trace_dir,
-             fault);
-  else
-    run_folder_point(settings);
   sink_entry *entries = calloc(settings->sink_count + 1, sizeof *entries);
   if (!entries) return run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
   for (uint32_t i = 0; i < settings->sink_count; i++) {
     const config_plugin *sink = &settings->sinks[i];
     entries[i] = (sink_entry){sink->plugin->table->name, sink->plugin->table->ops.sink, sink->options, NULL};
   }
-  self->sinks = sink_set_open(&self->services, entries, settings->sink_count, &self->about, self->folder_fault);
+  self->sinks = sink_set_open(&self->services, entries, settings->sink_count, &self->about, "");
   free(entries);
   return self->sinks ? CODE_DONE : run_parts_report(NULL, PD_NO_MEMORY, "sinks", CODE_INTERNAL);
 }
@@ -168,6 +162,15 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, "steps", CODE_INTERNAL);
 }
 
+/* Without a file of a sink there is no folder, and nothing to lead to. */
+static uint32_t close_sinks(import_state *self, const pd_summary *summary) {
+  const config *settings = self->settings;
+  const uint32_t failed = sink_set_close(self->sinks, summary);
+  self->sinks = NULL;
+  if (access(settings->run.trace_dir, F_OK) == 0) run_folder_point(settings);
+  return failed;
+}
+
 static int finish(import_state *self) {
   pd_summary summary = {.size = sizeof summary};
   pd_note notes[LOG_WARNINGS_KEPT];
@@ -188,8 +191,7 @@ static int finish(import_state *self) {
   if (!rank_files_judge(&self->ranks)) return run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
   analysis_add_run_tables(self->analysis, rank_files_tables(&self->ranks));
   progress_end();
-  const uint32_t failed = sink_set_close(self->sinks, &summary);
-  self->sinks = NULL;
+  const uint32_t failed = close_sinks(self, &summary);
   files_force(self->services.files);
   const char *line;
   while (!self->settings->quiet && (line = files_next_written(self->services.files)))
@@ -225,7 +227,7 @@ static int import_all(import_state *self) {
   if ((code == CODE_DONE || code == CODE_UNTRUSTED) &&
       !rank_files_report(&self->ranks, self->request->ranks_json, self->settings->quiet))
     code = run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
-  if (self->sinks) (void)sink_set_close(self->sinks, NULL);
+  if (self->sinks) (void)close_sinks(self, NULL);
   return code;
 }
 

@@ -1,4 +1,5 @@
 """pdhost analyze: traces of other profilers get what a run gets. Files with defects are test_kineto's."""
+import glob
 import json
 import os
 import re
@@ -32,6 +33,14 @@ class Analyze(Case):
         self.assertRegex(out, r"whole step +1\.0")
         self.assertRegex(out, r"gemm_kernel +200 ")
         self.assertRegex(out, r"aten::linear +200 ")
+
+    def test_a_folder_is_made_for_a_file_alone(self):
+        self.made()
+        self.analyze("made.json")
+        self.figures("made.json")
+        self.assertFalse(os.path.exists(self.path("results")), "no sink wrote a file there")
+        self.analyze("made.json", "--sink", "html")
+        self.assertEqual(len(glob.glob(self.path("results/analyze/latest/*.html"))), 1)
 
     def test_compressed_and_standard_input_say_the_same(self):
         self.made()
