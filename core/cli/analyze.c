@@ -47,7 +47,8 @@ const args_command analyze_command = {
         "The steps are the ranges that --step names. Without --step they are the marks that the program set "
         "(ProfilerStep); without marks they are found from what its launches repeat. Where nothing repeats, the "
         "figures are of the whole file. Nothing is executed and no GPU is needed.\n\n"
-        "With the traces of several ranks, it prints last what they did together: each rank's computing, communication "
+        "With the traces of several ranks, it prints first what they did together: each rank's computing, "
+        "communication "
         "and overlap, its waits apart from the transfers, and the rank that the others wait for, with its own cause. "
         "Collectives are matched by their order in a step, so the ranks need no common clock.",
     .options = rows,

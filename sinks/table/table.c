@@ -8,6 +8,7 @@
  */
 #include "layout.h"
 #include "quick_stats.h"
+#include "report_ranks.h"
 #include "sort_keys.h"
 #include "stack_files.h"
 #include "table_report.h"
@@ -85,6 +86,7 @@ typedef struct state {
   text windows, verdicts; /* verdicts: before all else */
   text line;              /* of the last window's verdict */
   report report;
+  report_ranks ranks;
   timer timer;
   size_t columns;
   bool quiet, summary, all;
@@ -259,6 +261,7 @@ static bool shows_tables(const char *views) {
 }
 
 static void add_verdict(state *self, const pd_trace *trace, const pd_table *verdict) {
+  report_ranks_take(&self->ranks, trace, verdict, self->columns);
   if (self->quiet) {
     if (self->run->repeat != 1) text_format(&self->verdicts, "Window %u: ", trace->window);
     verdict_line(&self->verdicts, verdict, self->columns);
@@ -313,10 +316,12 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   return PD_OK;
 }
 
-/* The Perf Summary is what a run of timer_only is for; any other shows it when asked. */
-static pd_status add_run_tables(state *self, const pd_summary *summary, text *out) {
+/* The Perf Summary is what a run of timer_only is for; any other shows it when asked. `of_ranks`: whether the windows
+ * are those of several ranks, which no run of ours has: each rank of it reports its own. */
+static pd_status add_run_tables(state *self, const pd_summary *summary, text *out, bool *of_ranks) {
   const pd_table_set *set;
   const pd_status status = tables_of_run(self, summary, &set);
+  *of_ranks = !(PD_HAS(pd_run, self->run, ranks) && self->run->ranks) && has_table(set, "ranks_verdict", 13);
   for (uint32_t i = 0; set && i < set->count; i++) {
     const layout_options layout = layout_of(self, set->tables[i]);
     /* The verdict of all ranks is no table in print: the host prints it at the end. */
@@ -340,15 +345,19 @@ static pd_status compose(state *self, const pd_summary *summary, text *out) {
   }
   if (self->verdicts.length) text_add_bytes(out, self->verdicts.data, self->verdicts.length);
   if (is_viewed(self->options->views, "run")) quick_stats_write(out, analysis, self->run, summary, self->columns);
-  const pd_status status = add_run_tables(self, summary, out);
+  bool of_ranks = false;
+  const pd_status status = add_run_tables(self, summary, out, &of_ranks);
   if (self->windows.length) text_add_bytes(out, self->windows.data, self->windows.length);
   /* What a reader looks for is where the screen ends. */
-  if (self->summary) report_write(&self->report, out, self->run, summary, self->files, self->columns);
+  if (self->summary && of_ranks)
+    report_ranks_write(&self->ranks, out, summary, self->files, self->columns);
+  else if (self->summary)
+    report_write(&self->report, out, self->run, summary, self->files, self->columns);
   if (self->all) {
     const size_t before = out->length;
     report_files(out, self->files, self->columns);
     if (out->length > before) text_add(out, "\n");
-    text_add(out, self->line.length ? self->line.data : "");
+    text_add(out, self->line.length && !of_ranks ? self->line.data : "");
   }
   return status;
 }
@@ -374,6 +383,7 @@ static pd_status table_close(void *given, const pd_summary *summary) {
   text_free(&self->verdicts);
   text_free(&self->line);
   report_free(&self->report);
+  report_ranks_free(&self->ranks);
   free(self);
   return status;
 }

@@ -171,6 +171,16 @@ static uint32_t close_sinks(import_state *self, const pd_summary *summary) {
   return failed;
 }
 
+/* What several ranks did together comes before what the sinks print of each. */
+static void print_ranks(const import_state *self) {
+  const char *late = rank_files_late(&self->ranks);
+  import_next next = {.alone = NULL};
+  if (self->request->ranks_json) return;
+  if (late) import_next_make(&next, self->settings, self->request, late);
+  rank_files_print(&self->ranks, next.alone, self->settings->quiet);
+  import_next_free(&next);
+}
+
 static int finish(import_state *self) {
   pd_summary summary = {.size = sizeof summary};
   pd_note notes[LOG_WARNINGS_KEPT];
@@ -191,6 +201,7 @@ static int finish(import_state *self) {
   if (!rank_files_judge(&self->ranks)) return run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
   analysis_add_run_tables(self->analysis, rank_files_tables(&self->ranks));
   progress_end();
+  print_ranks(self);
   const uint32_t failed = close_sinks(self, &summary);
   files_force(self->services.files);
   const char *line;
@@ -224,8 +235,7 @@ static int read_files(import_state *self) {
 static int import_all(import_state *self) {
   int code = read_files(self);
   if (self->sinks && code == CODE_DONE) code = finish(self);
-  if ((code == CODE_DONE || code == CODE_UNTRUSTED) &&
-      !rank_files_report(&self->ranks, self->request->ranks_json, self->settings->quiet))
+  if ((code == CODE_DONE || code == CODE_UNTRUSTED) && self->request->ranks_json && !rank_files_json(&self->ranks))
     code = run_parts_report(NULL, PD_NO_MEMORY, "ranks", CODE_INTERNAL);
   if (self->sinks) (void)close_sinks(self, NULL);
   return code;

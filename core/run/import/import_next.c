@@ -29,6 +29,7 @@ void import_next_make(import_next *self, const config *settings, const import_re
   if (strcmp(path, "-") == 0) return;
   self->compare = command(request, (const char *const[]){"pdhost", "diff", path, "NEW", NULL}, request->step);
   self->steps = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, "NAME");
+  self->alone = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, request->step);
   self->words.again = self->compare;
   self->words.steps = self->steps;
 }
@@ -36,5 +37,6 @@ void import_next_make(import_next *self, const config *settings, const import_re
 void import_next_free(import_next *self) {
   free(self->compare);
   free(self->steps);
+  free(self->alone);
   *self = (import_next){.compare = NULL};
 }

@@ -8,6 +8,7 @@
 typedef struct import_next {
   analysis_follow_up words;
   char *compare, *steps; /* the same, to be freed */
+  char *alone;           /* the report on this file, to be freed */
 } import_next;
 
 /* The program is recorded again, or the trace of `path` is compared with a new one. What is read from standard input,

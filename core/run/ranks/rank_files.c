@@ -62,12 +62,21 @@ const pd_table_set *rank_files_tables(rank_files *self) {
   return self->summary.count ? rank_tables_make(&self->tables, &self->summary) : NULL;
 }
 
-bool rank_files_report(const rank_files *self, bool as_json, bool quiet) {
-  if (!self->summary.count) return true;
-  if (as_json) return rank_report_json(&self->summary, stdout);
+const char *rank_files_late(const rank_files *self) {
+  const rank_figures *late = self->summary.count ? rank_report_late(&self->summary) : NULL;
+  return late ? late->side->path : NULL;
+}
+
+void rank_files_print(const rank_files *self, const char *next, bool quiet) {
+  if (!self->summary.count) return;
   rank_report_head(&self->summary);
+  if (next) printf("  Try next     %s\n", next);
   if (!quiet) rank_report_figures(&self->summary);
-  return true;
+  (void)fflush(stdout); /* the sinks do not write to the stream */
+}
+
+bool rank_files_json(const rank_files *self) {
+  return !self->summary.count || rank_report_json(&self->summary, stdout);
 }
 
 void rank_files_free(rank_files *self) {

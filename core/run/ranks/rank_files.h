@@ -22,8 +22,12 @@ bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace);
 bool rank_files_judge(rank_files *self);
 /* The same as tables, which are `self`'s; NULL: there are not two ranks, or no memory. */
 const pd_table_set *rank_files_tables(rank_files *self);
-/* Prints it where there are two. False on no memory. */
-bool rank_files_report(const rank_files *self, bool as_json, bool quiet);
+/* The file of the rank that the others wait for; NULL: there is none. */
+const char *rank_files_late(const rank_files *self);
+/* Prints it where there are two, before the sinks print. `next`: what to type then; NULL: nothing. */
+void rank_files_print(const rank_files *self, const char *next, bool quiet);
+/* The same as JSON. False on no memory. */
+bool rank_files_json(const rank_files *self);
 void rank_files_free(rank_files *self);
 
 #endif

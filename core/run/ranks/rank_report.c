@@ -189,7 +189,7 @@ static void print_messages(const rank_summary *self) {
 void rank_report_head(const rank_summary *self) {
   char text[RANK_SENTENCE_BYTES];
   rank_report_sentence(self, text);
-  printf("\nRanks");
+  printf("Ranks");
   wrap_print(text, 5, VERDICT_INDENT);
   if (!rank_report_helps(self)) return;
   printf("  What helps");

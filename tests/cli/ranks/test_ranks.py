@@ -226,7 +226,8 @@ class Ranks(Case):
             helps = {"late_host": "host's work out of the step", "uneven_batch": "as much work", "no_overlap_wide": "in buckets"}[name]
             self.assertIn(helps, figures["helps"])
             code, out, _ = self.run_pdhost("analyze", *files, watch=False)
-            self.assertIn(f"  What helps   {figures['helps'].split()[0]} ", out[out.index("\nRanks"):])
+            self.assertIn(f"  What helps   {figures['helps'].split()[0]} ", out)
+            self.assertTrue(out.startswith("Ranks "), out)
 
     def test_process_groups_are_matched_among_their_own_ranks(self):
         """Ranks 2 and 3 come late, by 400 and 500 us: 0 and 1 do not wait for each other, and 2 waits for 3 alone."""
@@ -313,6 +314,22 @@ class Ranks(Case):
         self.assertEqual([line.split()[0] for line in tail if line[:5].strip().isdigit()], ["0", "1", "2"])
         unnamed = self.ranks("-q", named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
         self.assertRegex(unnamed, r"for rank 1:\s+input-bound")
+
+    def test_the_first_screen_names_the_late_rank_and_what_to_type(self):
+        """Then one line for each rank, in place of a report on the last file."""
+        out = self.ranks(input_us=lambda rank, step: 520 if rank == 1 else 20)
+        lines = out.splitlines()
+        self.assertTrue(lines[0].startswith("Ranks    straggler: "), out)
+        self.assertLessEqual(len(lines), 40)
+        self.assertIn("  Try next     pdhost analyze rank1.json", lines[:8])
+        alone = lines[lines.index("Verdict on each rank alone") + 1:]
+        self.assertEqual([line.split()[:2] for line in alone[:3]], [["rank", "0"], ["rank", "1"], ["rank", "2"]])
+        self.assertIn("  rank 1     input-bound: the device waits for data", alone)
+        for last in ("Where the step goes", "Kernels", "Steps, ", "Afterwards"):
+            self.assertNotIn(last, out)
+        self.assertNotIn("Try next", self.ranks(steps=12, transfer_us=10))
+        unnamed = self.ranks(named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assertIn("  file 1     input-bound", unnamed)
 
     def test_what_ranks_that_are_not_there_leave_unsaid(self):
         self.assertIn("no rank of these 2 holds up the others; of 3 ranks",
