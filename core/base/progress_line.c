@@ -3,7 +3,6 @@
 #include "progress_line.h"
 
 #include "monotonic.h"
-#include "progress_text.h"
 
 #include <pdhost/clocks.h>
 #include <pdhost/thread_start.h>
@@ -33,7 +32,9 @@ typedef struct phase {
   int64_t begin_ns, end_ns;
   int64_t latest_ns; /* 0: not known */
   uint64_t last;     /* where it ended */
+  uint64_t before;   /* steps that were done when it began */
   bool told;         /* its begin */
+  bool is_reached;   /* progress_reach was called */
 } phase;
 
 atomic_uint_fast64_t progress_steps;
@@ -139,8 +140,8 @@ static void describe(const phase *of, progress_event event, uint64_t step, progr
 static void add_rate(const phase *of, int64_t at_ns, int64_t last_step_ns, double known, progress_view *out) {
   const double spent_s = 1e-9 * (double)(last_step_ns - of->begin_ns), since_s = 1e-9 * (double)(at_ns - last_step_ns);
   out->seconds = 1e-9 * (double)(at_ns - of->begin_ns);
-  if (out->step && spent_s > 0) out->rate = (double)out->step / spent_s;
-  const double expected = out->step ? out->rate : known;
+  if (out->step > of->before && spent_s > 0) out->rate = (double)(out->step - of->before) / spent_s;
+  const double expected = out->step > of->before ? out->rate : known;
   if (of->latest_ns) {
     const double left_s = 1e-9 * (double)(of->latest_ns - at_ns);
     out->seconds_left = left_s > 0 ? left_s : 0;
@@ -313,8 +314,8 @@ static void end_phase(int64_t at_ns) {
   now.end_ns = at_ns;
   now.last = steps_done();
   const double spent_s = 1e-9 * (double)(now.end_ns - now.begin_ns);
-  if (now.unit[0] && now.last > now.first && spent_s > 0) {
-    known_rate = (double)(now.last - now.first) / spent_s;
+  if (now.unit[0] && now.last > now.first + now.before && spent_s > 0) {
+    known_rate = (double)(now.last - now.first - now.before) / spent_s;
     memcpy(known_unit, now.unit, sizeof now.unit);
   }
   ended[ended_count++ % ENDED_KEPT] = now;
@@ -360,6 +361,16 @@ void progress_ends_within(double seconds) {
   if (to == TO_NOBODY) return;
   pthread_mutex_lock(&state_lock);
   now.latest_ns = monotonic_ns() + (int64_t)(1e9 * (seconds > 0 ? seconds : 0));
+  pthread_mutex_unlock(&state_lock);
+}
+
+void progress_reach(uint64_t done, uint64_t of) {
+  if (to == TO_NOBODY) return;
+  pthread_mutex_lock(&state_lock);
+  if (!now.is_reached) now.before = done;
+  now.is_reached = true;
+  now.of = of;
+  atomic_store_explicit(&progress_steps, now.first + done, memory_order_relaxed);
   pthread_mutex_unlock(&state_lock);
 }
 

@@ -5,6 +5,8 @@
 #ifndef CORE_BASE_PROGRESS_LINE_H
 #define CORE_BASE_PROGRESS_LINE_H
 
+#include "progress_text.h"
+
 #include <pdhost/progress.h>
 
 #include <stdatomic.h>
@@ -29,11 +31,14 @@ void progress_begin(const char *name, bool quiet);
 void progress_end(void);
 
 /* A phase begins, and the one before it ends. `unit` is what its steps are called in the singular, NULL where it has
- * none; `of` how many there will be, 0: not known. Both names are copied. Never in the middle of a step that is
- * measured. [main thread] */
+ * none, and PROGRESS_BYTE is shown in megabytes; `of` how many there will be, 0: not known. Both names are copied.
+ * Never in the middle of a step that is measured. [main thread] */
 void progress_enter(const char *name, const char *unit, uint64_t of);
 /* The phase ends in at most `seconds`. [main thread] */
 void progress_ends_within(double seconds);
+/* For a phase whose steps come many at a time, as bytes do: `done` of `of` are done, 0 for `of`: not known. The first
+ * call says how many were done when the phase began. [main thread] */
+void progress_reach(uint64_t done, uint64_t of);
 /* What is shown after the phase's figures; "" takes it away. [main thread] */
 void progress_note(const char *format, ...) PD_PRINTF(1, 2);
 

@@ -37,8 +37,25 @@ static void add_time(char text[PROGRESS_LINE_BYTES], double seconds) {
     add(text, "%llu h %llu min", whole / 3600, whole % 3600 / 60);
 }
 
+/* ": 123 of 456 MB (27 %), 250 MB/s" */
+static void add_bytes(const progress_view *self, char text[PROGRESS_LINE_BYTES]) {
+  static const double mega = 1e6;
+  if (self->of)
+    add(text, ": %.0f of %.0f MB (%.0f %%)", (double)self->step / mega, (double)self->of / mega,
+        100 * (double)self->step / (double)self->of);
+  else
+    add(text, ": %.0f MB", (double)self->step / mega);
+  if (self->rate > 0) add(text, ", %.3g MB/s", self->rate / mega);
+}
+
+static bool is_in_bytes(const progress_view *self) { return strcmp(self->unit, PROGRESS_BYTE) == 0; }
+
 static void add_steps(const progress_view *self, char text[PROGRESS_LINE_BYTES]) {
   if (!self->unit[0]) return;
+  if (is_in_bytes(self)) {
+    if (self->step) add_bytes(self, text);
+    return;
+  }
   if (!self->step && self->of)
     add(text, " %llu %s%s", (unsigned long long)self->of, self->unit, self->of == 1 ? "" : "s");
   else if (self->of)
@@ -61,7 +78,7 @@ const char *progress_line(const progress_view *self, char text[PROGRESS_LINE_BYT
     if (self->at_most) add(text, "at most ");
     add_time(text, self->seconds_left);
     if (self->step || self->at_most) add(text, " left");
-  } else if (!self->unit[0] && self->seconds >= 1) {
+  } else if ((!self->unit[0] || (is_in_bytes(self) && !self->step)) && self->seconds >= 1) {
     add(text, ", ");
     add_time(text, self->seconds);
   }

@@ -8,6 +8,9 @@
 
 enum { PROGRESS_NAME_BYTES = 64, PROGRESS_TEXT_BYTES = 192, PROGRESS_LINE_BYTES = 1024 };
 
+/* The unit of what is read from a file. */
+#define PROGRESS_BYTE "byte"
+
 typedef enum progress_event { PROGRESS_BEGINS, PROGRESS_RUNS, PROGRESS_ENDS } progress_event;
 
 /* A phase at one moment. */

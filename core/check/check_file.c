@@ -12,13 +12,6 @@
 
 #include <stdio.h>
 
-static void tell_progress(uint64_t bytes, uint64_t of) {
-  if (of)
-    progress_note("%.0f of %.0f MB", (double)bytes * 1e-6, (double)of * 1e-6);
-  else
-    progress_note("%.0f MB", (double)bytes * 1e-6);
-}
-
 /* Everything that one window's rows say. */
 static pd_status check_window(check_file *self, check_rows *rows) {
   self->is_told = import_exceeds(self->path, "check", &rows->memory);
@@ -75,7 +68,7 @@ static pd_status read_window(check_reading *self) {
   check_rows *rows = NULL;
   pd_status status = check_rows_open(&rows, &self->to->findings);
   if (status == PD_OK) {
-    rows->progress = tell_progress;
+    rows->progress = progress_reach;
     rows->record = take_record;
     rows->record_user = self;
     status = self->from.ops->next_window(self->from.state, &rows->table);
@@ -105,7 +98,8 @@ void check_file_read(check_file *self, const config *settings, const char *reade
   check_reading reading = {.to = self};
   reading.run.listener = (captured_listener){.user = &reading, .window = take_window, .damage = take_damage};
   self->path = path;
-  progress_enter("checking", NULL, 0);
+  progress_enter("checking", PROGRESS_BYTE, 0);
+  progress_reach(0, 0);
   self->code = import_reader_open(&reading.from, &none, settings, reader, path);
   if (self->code != CODE_DONE) return;
   (void)snprintf(self->reader, sizeof self->reader, "%s", reading.from.name);

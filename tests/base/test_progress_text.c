@@ -54,6 +54,17 @@ PD_TEST(progress_text, what_takes_long_and_what_was_found_stand_behind) {
   expect(&view, "dataloader: recording: step 3, 2/s, at most 5.0 s left; 3 rounds");
 }
 
+PD_TEST(progress_text, what_is_read_has_its_bytes_and_the_time_left) {
+  progress_view view = {.task = "analyze", .phase = "reading", .unit = PROGRESS_BYTE, .seconds = 4, .seconds_left = -1};
+  expect(&view, "analyze: reading, 4.0 s");
+  view.step = 123400000;
+  view.rate = 30850000;
+  expect(&view, "analyze: reading: 123 MB, 30.9 MB/s");
+  view.of = 457000000;
+  view.seconds_left = 10.8;
+  expect(&view, "analyze: reading: 123 of 457 MB (27 %), 30.9 MB/s, 11 s left");
+}
+
 PD_TEST(progress_text, whole_characters_fit) {
   cr_assert_eq(progress_fitting("abcdef", 4), 4);
   cr_assert_eq(progress_fitting("abcdef", 80), 6);

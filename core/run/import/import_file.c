@@ -24,8 +24,9 @@ typedef struct import_reading {
   import_window *take;
   void *user;
   captured_run run;
-  bool is_told;   /* why it ends */
-  uint64_t steps; /* given so far, of those that are wanted */
+  uint64_t bytes, of; /* read so far, and those of the file; 0: not known */
+  bool is_told;       /* why it ends */
+  uint64_t steps;     /* given so far, of those that are wanted */
 } import_reading;
 
 static void tell_odd(void *user, pd_odd how, const char *text) {
@@ -46,11 +47,10 @@ static int take_captured(void *user, pd_trace *trace, const capture_delivery *de
 }
 
 static void tell_progress(void *user, uint64_t bytes, uint64_t of) {
-  (void)user;
-  if (of)
-    progress_note("%.0f of %.0f MB", (double)bytes * 1e-6, (double)of * 1e-6);
-  else
-    progress_note("%.0f MB", (double)bytes * 1e-6);
+  import_reading *self = user;
+  self->bytes = bytes;
+  self->of = of;
+  progress_reach(bytes, of);
 }
 
 /* A file that begins with the program has the start of the device's libraries in its figures: a long call that gives
@@ -204,7 +204,8 @@ static int read_windows(import_reading *self) {
   const uint64_t wanted = self->request->first_steps;
   for (uint32_t window = 0; !signals_pending() && !(wanted && self->steps >= wanted); window++) {
     pd_trace *trace = NULL;
-    progress_enter("reading", NULL, 0);
+    progress_enter("reading", PROGRESS_BYTE, self->of);
+    progress_reach(self->bytes, self->of);
     const pd_status status = read_window(self, window, &trace);
     int code = self->run.code;
     if (status == PD_OK && trace)

@@ -10,6 +10,7 @@ import termios
 import time
 import unittest
 
+from made_trace import MadeTrace
 from pdhost_run import PDHOST, SMALL, Case
 
 # Some 100 steps of 20 to 40 ms, which a machine that is busy makes longer, not shorter.
@@ -91,6 +92,23 @@ class Progress(ProgressCase):
         recorded = [at for at in told if at["phase"] == "recording"]
         self.assertGreaterEqual(len([at for at in recorded if at["event"] == "run"]), 1)
         self.assertGreater(ends["recording"]["rate"], 0)
+
+    def test_a_trace_is_read_by_its_bytes(self):
+        """Compressed ones where it is compressed; how many there are in a pipe is not known."""
+        for name in ("made.json", "made.json.gz"):
+            MadeTrace(steps=2000).write(self.path(name))
+        sizes = {name: os.path.getsize(self.path(name)) for name in ("made.json", "made.json.gz")}
+        for command, phase in (("analyze", "reading"), ("check", "checking")):
+            for name, size in sizes.items():
+                told = self.objects(self.run_pdhost(command, name, "--progress=json", watch=False)[2])
+                end = [at for at in told if (at["phase"], at["event"]) == (phase, "end")][0]
+                self.assertEqual((end["unit"], end["step"], end["of"]), ("byte", size, size))
+                self.assertGreater(end["rate"], 0)
+        told = self.objects(self.run_pdhost("analyze", "-", "--progress=json", watch=False,
+                                            under=("sh", "-c", 'cat made.json | "$0" "$@"'))[2])
+        end = [at for at in told if (at["phase"], at["event"]) == ("reading", "end")][0]
+        self.assertEqual((end["unit"], end["step"], end["of"]), ("byte", sizes["made.json"], None))
+        self.assertEqual(self.run_pdhost("analyze", "made.json", watch=False)[2], "", "quiet in a pipe")
 
     def test_silence(self):
         run = [*SLOW, "--profile_steps", "20", "--sink", "csv"]
