@@ -262,11 +262,10 @@ static pd_status drop_warm_up(found_steps *self) {
   self->count -= warm;
   memmove(self->bounds, self->bounds + warm, self->count * sizeof *self->bounds);
   self->warm = warm;
-  const size_t used = strlen(self->words);
   char longest[32], usual[32];
   pd_text_time(longest, sizeof longest, (double)first);
   pd_text_time(usual, sizeof usual, (double)median);
-  snprintf(self->words + used, sizeof self->words - used,
+  snprintf(self->warm_words, sizeof self->warm_words,
            "; steps left out before these, which warm up: %llu; the first took %s, the median is %s",
            (unsigned long long)warm, longest, usual);
   return PD_OK;
@@ -293,8 +292,8 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   if (status == PD_OK) status = launch_period_find(&self.launches, &period);
   if (status == PD_OK && period.length) {
     snprintf(out->words, sizeof out->words,
-             "steps found by their launches: %llu kernels repeat %llu times, %.3f of them alike",
-             (unsigned long long)period.length, (unsigned long long)period.count, period.match);
+             "steps found by what repeats: %llu kernels, %llu times, %.1f %% of them alike",
+             (unsigned long long)period.length, (unsigned long long)period.count, 100 * period.match);
     status = take_waits(&self);
     if (status == PD_OK) status = make_bounds(&self, &period, out);
     if (status == PD_OK) status = drop_warm_up(out);

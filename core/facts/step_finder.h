@@ -34,12 +34,13 @@
 #define STEP_FINDER_WARM_NS 50000000
 
 typedef struct found_steps {
-  step_bounds *bounds; /* in order and back to back; freed by found_steps_free */
-  uint64_t count;      /* 0: none */
-  uint64_t period;     /* kernels a step; 0: not found by a period */
-  double match;        /* 0 to 1 */
-  uint64_t warm;       /* steps at the beginning that were left out */
-  char words[256];     /* how they were found, or why no loop was; no full stop */
+  step_bounds *bounds;  /* in order and back to back; freed by found_steps_free */
+  uint64_t count;       /* 0: none */
+  uint64_t period;      /* kernels a step; 0: not found by a period */
+  double match;         /* 0 to 1 */
+  uint64_t warm;        /* steps at the beginning that were left out */
+  char words[256];      /* how they were found, or why no loop was; no full stop */
+  char warm_words[160]; /* to be put after them: which ones were left out; "": none */
 } found_steps;
 
 /* Whether only an optimizer launches a kernel of this name. */

@@ -140,7 +140,7 @@ static const char *assemble(window_file *out, const uint64_t *counts) {
   out->trace.stacks = (pd_array){NULL, 0, sizeof(pd_stack)};
   out->trace.device = &out->device;
   out->trace.profile_note = out->texts[PD_WINDOW_TEXT_PROFILE_NOTE][0] ? out->texts[PD_WINDOW_TEXT_PROFILE_NOTE] : NULL;
-  out->trace.steps_note = NULL;
+  out->trace.steps_note = out->trace.steps_found = NULL;
   out->trace.origin = out->texts[PD_WINDOW_TEXT_ORIGIN];
   out->device.size = sizeof out->device;
   out->device.name = out->texts[PD_WINDOW_TEXT_DEVICE];

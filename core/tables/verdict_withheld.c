@@ -8,7 +8,8 @@
 
 /* The program marks no steps, and none were found. */
 static bool are_steps_unknown(const trace_facts *facts) {
-  return facts_is_read(facts->trace) && facts->step_count == 1 && !(facts->trace->facts & PD_FACT_STEPS);
+  const pd_trace *trace = facts->trace;
+  return facts_is_read(trace) && facts->step_count == 1 && !(trace->facts & PD_FACT_STEPS) && !trace->steps_found;
 }
 
 static const char *steps_unknown(const pd_trace *trace, arena *memory) {

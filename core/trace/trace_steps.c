@@ -86,11 +86,15 @@ pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t c
   return PD_OK;
 }
 
-pd_status trace_set_steps_note(pd_trace *trace, const char *why) {
-  const size_t bytes = strlen(why) + 1;
-  char *note = trace_alloc((owned_trace *)(void *)trace, bytes, 1);
-  if (!note) return PD_NO_MEMORY;
-  memcpy(note, why, bytes);
-  trace->steps_note = note;
+static pd_status keep(pd_trace *trace, const char *text, const char **out) {
+  const size_t bytes = strlen(text) + 1;
+  char *kept = trace_alloc((owned_trace *)(void *)trace, bytes, 1);
+  if (!kept) return PD_NO_MEMORY;
+  memcpy(kept, text, bytes);
+  *out = kept;
   return PD_OK;
 }
+
+pd_status trace_set_steps_note(pd_trace *trace, const char *why) { return keep(trace, why, &trace->steps_note); }
+
+pd_status trace_set_steps_found(pd_trace *trace, const char *how) { return keep(trace, how, &trace->steps_found); }

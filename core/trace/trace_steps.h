@@ -24,5 +24,7 @@ static inline bool trace_is_launch(const pd_call *call) {
 pd_status trace_set_steps(pd_trace *trace, const step_bounds *bounds, uint64_t count);
 /* Why the trace has no steps but one of all of it; copied. */
 pd_status trace_set_steps_note(pd_trace *trace, const char *why);
+/* How the steps were found that the program did not mark; copied. */
+pd_status trace_set_steps_found(pd_trace *trace, const char *how);
 
 #endif

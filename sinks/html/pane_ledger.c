@@ -161,6 +161,14 @@ static void withheld(text_out *page, const pane_window *window) {
     item(page, "Cut short", "a signal, a failure or the end of the data ended the window early");
 }
 
+/* Where the program did not mark them. */
+static void found_steps(text_out *page, const pd_trace *trace) {
+  if (!PD_HAS(pd_trace, trace, steps_found) || !trace->steps_found) return;
+  page_markup(page, "<li><b>Steps</b>: ");
+  page_text(page, trace->steps_found);
+  page_markup(page, "</li>\n");
+}
+
 void overview_facts(text_out *page, const pane_window *window) {
   const double coverage = pd_trace_coverage(window->trace);
   page_markup(page, "<section class=\"card facts\"><h3>How far to trust it</h3>\n<ul>\n<li><b>Coverage</b>: ");
@@ -169,6 +177,7 @@ void overview_facts(text_out *page, const pane_window *window) {
   else
     page_format(page, "%.2f %% of the launches have their device record", 100 * coverage);
   page_markup(page, "</li>\n");
+  found_steps(page, window->trace);
   lost(page, window->trace);
   withheld(page, window);
   page_markup(page, "</ul></section>\n");

@@ -257,6 +257,7 @@ void section_window(json_writer *json, const pd_trace *trace, const pd_table_set
   number_i64(json, "duration_ns", trace->end_ns - trace->start_ns);
   text(json, "profile", profile_name(trace->profile));
   text(json, "profile_note", trace->profile_note);
+  text(json, "steps_found", PD_HAS(pd_trace, trace, steps_found) ? trace->steps_found : NULL);
   flag(json, "sync_timing", trace->sync_timing);
   flag(json, "copies_ahead", PD_HAS(pd_trace, trace, copies_ahead) && trace->copies_ahead);
   json_key(json, "unprofiled_step_ns");

@@ -124,6 +124,9 @@ void report_window(report *self, const pd_trace *trace, const pd_table_set *set,
     verdict_line(&self->line, verdict, columns);
     take_cause(self, verdict);
   }
+  self->steps_found.length = 0;
+  if (PD_HAS(pd_trace, trace, steps_found) && trace->steps_found)
+    text_wrap(&self->steps_found, trace->steps_found, columns, 2);
   self->by_class = !ledger;
   self->by_host = trace->profile != PD_PROFILE_FULL;
   rows_take(self, &self->ledger, ledger ? ledger : table_of(set, "breakdown"), &of_ledger, steps);
@@ -310,6 +313,7 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
     put_whole(&steps, self->whole_ns);
   else
     report_steps(&steps, run, summary, columns);
+  if (self->steps_found.length) text_add_bytes(&steps, self->steps_found.data, self->steps_found.length);
   report_notes(&notes, summary, columns);
   report_files(&named, files, columns);
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) used += fixed[i]->length ? lines_of(fixed[i]) + 1 : 0;
@@ -320,7 +324,7 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
   add_section(out, &notes);
   add_section(out, &named);
   report_line(self, out, summary, columns);
-  out->failed = out->failed || self->failed || self->verdict.failed || self->line.failed;
+  out->failed = out->failed || self->failed || self->verdict.failed || self->line.failed || self->steps_found.failed;
   text_free(&verdict);
   text_free(&steps);
   text_free(&notes);
@@ -330,6 +334,7 @@ void report_write(report *self, text *out, const pd_run *run, const pd_summary *
 void report_free(report *self) {
   text_free(&self->verdict);
   text_free(&self->line);
+  text_free(&self->steps_found);
   rows_free(&self->ledger);
   rows_free(&self->operators);
   rows_free(&self->kernels);

@@ -32,6 +32,7 @@ typedef struct report_cause {
 /* What is kept of the windows; of all but the verdicts' words the last window's. Zero it. */
 typedef struct report {
   text verdict, line; /* the block; its sentence alone */
+  text steps_found;   /* how the steps were found; empty: the program marks them, or there are none */
   report_rows ledger, operators, kernels;
   bool by_host;    /* operators by time on the host: there are no device records */
   bool of_file;    /* operators and kernels are those of the file: some of them lie outside all steps */

@@ -119,7 +119,7 @@ static void write_window(text_out *out, const pd_trace *trace, const pd_run *run
                                 &flat.code};
   for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; i++) *pointers[i] = nothing;
   flat.device = NULL;
-  flat.profile_note = flat.origin = flat.steps_note = device.name = device.versions = NULL;
+  flat.profile_note = flat.origin = flat.steps_note = flat.steps_found = device.name = device.versions = NULL;
   text_out_bytes(out, &head, sizeof head);
   one_row(out, PD_WINDOW_TRACE, &flat, sizeof flat);
   one_row(out, PD_WINDOW_DEVICE, &device, sizeof device);

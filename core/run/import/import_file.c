@@ -101,8 +101,13 @@ static pd_status give_steps(const import_reader *self, const import_request *req
   if (!name && trace->steps.count) return PD_OK;
   if (status == PD_OK && !name) status = step_finder_find(trace, &found);
   if (status == PD_OK && found.count) {
-    log_line(found.warm ? PD_LOG_WARN : PD_LOG_INFO, NULL, "%s: %s", self->path, found.words);
+    /* The report says how steps were found; that they are the user's ranges, it does not. */
+    log_line(found.warm ? PD_LOG_WARN
+             : name     ? PD_LOG_INFO
+                        : PD_LOG_DEBUG,
+             NULL, "%s: %s%s", self->path, found.words, found.warm_words);
     status = trace_set_steps(trace, found.bounds, found.count);
+    if (status == PD_OK && !name) status = trace_set_steps_found(trace, found.words);
     if (name) trace->facts |= PD_FACT_STEPS;
   } else if (status == PD_OK) {
     /* The verdict says it, too. */

@@ -71,10 +71,26 @@ class Analyze(Case):
         self.made("none.json", steps=6, marks=False)
         marked, _ = self.bounds("marks.json")
         found, err = self.bounds("none.json")
-        self.assertIn("steps found by their launches: 3 kernels repeat 6 times", err)
+        self.assertIn("steps found by what repeats: 3 kernels, 6 times", err)
         self.assertEqual(len(found), len(marked))
         for one, other in zip(found[1:], marked[1:-1]):
             self.assertEqual(one, other)
+
+    def test_the_report_says_that_steps_were_found(self):
+        """How many, and how sure that is; in each output, without -v."""
+        said = "steps found by what repeats: 3 kernels, 6 times, 100.0 % of them alike"
+        self.made("marks.json", steps=6)
+        self.made("none.json", steps=6, marks=False)
+        out, err = self.analyze("none.json", "--sink", "table", "--sink", "html")[1:]
+        self.assertIn(f"  {said}\n", out)
+        self.assertNotIn("repeats", err)
+        page, = glob.glob(self.path("results/analyze/latest/*.html"))
+        with open(page, encoding="utf-8") as file:
+            self.assertIn(f"<b>Steps</b>: {said}", file.read())
+        self.assertEqual(self.figures("none.json")[0]["windows"][0]["steps_found"], said)
+        self.assertIsNone(self.figures("marks.json")[0]["windows"][0]["steps_found"])
+        self.assertNotIn("steps found", self.analyze("marks.json")[1])
+        self.assertNotIn("steps found", self.analyze("none.json", "--step", "Optimizer.step")[1])
 
     def test_steps_by_name(self):
         self.made(steps=4)
