@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROWS_TEXT = 5, ROWS_JSON = 100, ROWS_MOST = 10000 };
@@ -133,6 +134,13 @@ static int report(const diff_options *options, const char *page, const diff_side
   return CODE_INTERNAL;
 }
 
+/* By whatever names and links. */
+static bool are_one_file(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 static int diff(cli_args *args, const void *given, error *err) {
   const diff_options *options = given;
   config *settings = NULL;
@@ -145,6 +153,9 @@ static int diff(cli_args *args, const void *given, error *err) {
   args->input.is_analysis = true;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = args->quiet;
+  if (are_one_file(args->words[0], args->words[1]))
+    log_line(PD_LOG_WARN, NULL, "%s and %s are the same file, which has no difference: name two files", args->words[0],
+             args->words[1]);
   const import_request request = {
       .files = args->words, .file_count = 2, .reader = options->reader, .step = options->step};
   progress_begin("diff", args->quiet);

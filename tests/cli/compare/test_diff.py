@@ -141,6 +141,12 @@ class Diff(Case):
         figures = self.figures("--gate", "a.json", "a.json")
         self.assertEqual((figures["verdict"], figures["step"]["mean"]["change_ns"]), ("SAME", 0))
         self.assertEqual([figures[table]["rows"] for table in ("ledger", "kernels", "operators")], [[], [], []])
+        os.symlink("a.json", self.path("b.json"))
+        said = "a.json and b.json are the same file, which has no difference: name two files"
+        self.assertEqual([line for line in self.diff("a.json", "b.json")[1].splitlines() if "warn" in line],
+                         [f"pdhost: warn: {said}"])
+        self.made("c.json", steps=6)
+        self.assertNotIn("same file", self.diff("a.json", "c.json")[1])
 
     def test_of_a_cut_file_nothing_is_said(self):
         """The end of it holds the last steps' kernels, so that they would look shorter."""
