@@ -39,18 +39,16 @@ const args_command analyze_command = {
     .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE|FOLDER ...",
     .description =
         "Reads the traces that torch.profiler writes (JSON, plain, gzip or zip), SQLite exports of Nsight Systems "
-        "(nsys "
-        "export --type sqlite), or the capture of a run (.pdcap), and "
-        "prints what a run prints: the verdict, "
+        "(nsys export --type sqlite), or the capture of a run (.pdcap), and prints what a run prints: the verdict, "
         "where the time went, and every table with --full. All sinks of a run can be used. A folder stands for all "
         "traces in it, and - for standard input.\n\n"
         "The steps are the ranges that --step names. Without --step they are the marks that the program set "
-        "(ProfilerStep); without marks they are found from what its launches repeat. Where nothing repeats, the "
-        "figures are of the whole file. Nothing is executed and no GPU is needed.\n\n"
+        "(ProfilerStep, or the iterations of vLLM and SGLang); without marks they are found from what its launches "
+        "repeat. Where nothing repeats, the figures are of the whole file. Nothing is executed and no GPU is "
+        "needed.\n\n"
         "With the traces of several ranks, it prints first what they did together: each rank's computing, "
-        "communication "
-        "and overlap, its waits apart from the transfers, and the rank that the others wait for, with its own cause. "
-        "Collectives are matched by their order in a step, so the ranks need no common clock.",
+        "communication and overlap, its waits apart from the transfers, and the rank that the others wait for, with "
+        "its own cause. Collectives are matched by their order in a step, so the ranks need no common clock.",
     .options = rows,
     .option_count = sizeof rows / sizeof rows[0],
     .examples = "pdhost analyze trace.json.gz\tthe short report\n"

@@ -308,7 +308,8 @@ pd_status step_finder_find(const pd_trace *trace, found_steps *out) {
   return status;
 }
 
-static bool is_called(const char *name, const char *wanted) {
+static bool is_called(const char *name, const void *user) {
+  const char *wanted = user;
   const size_t length = strlen(wanted);
   if (length && wanted[length - 1] == '*') return strncmp(name, wanted, length - 1) == 0;
   return strncmp(name, wanted, length) == 0 && (name[length] == '\0' || name[length] == '#');
@@ -370,7 +371,7 @@ static void take_named(const pd_trace *trace, const bool *wanted, found_steps *o
   line_up(out);
 }
 
-pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out) {
+pd_status step_finder_ranges(const pd_trace *trace, step_finder_is_one *is_one, const void *user, found_steps *out) {
   *out = (found_steps){.count = 0};
   bool *wanted = calloc(trace->strings.count + 1, sizeof *wanted);
   out->bounds = trace_scratch_alloc(trace->ranges.count, sizeof *out->bounds);
@@ -379,12 +380,17 @@ pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps
     return PD_NO_MEMORY;
   }
   for (uint64_t i = 0; i < trace->strings.count; i++)
-    wanted[i] = is_called(PD_AT(pd_string, &trace->strings, i)->text, name);
+    wanted[i] = is_one(PD_AT(pd_string, &trace->strings, i)->text, user);
   take_named(trace, wanted, out);
+  free(wanted);
+  return PD_OK;
+}
+
+pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out) {
+  const pd_status status = step_finder_ranges(trace, is_called, name, out);
   snprintf(out->words, sizeof out->words, "steps are the %llu ranges called %.80s", (unsigned long long)out->count,
            name);
-  free(wanted);
-  return drop_warm_up(out);
+  return status == PD_OK ? drop_warm_up(out) : status;
 }
 
 void found_steps_free(found_steps *self) {

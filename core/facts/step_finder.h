@@ -49,9 +49,12 @@ bool step_finder_is_optimizer(const char *kernel);
 /* By the period of the launches. Reads no mark. PD_NO_MEMORY is the one failure. */
 pd_status step_finder_find(const pd_trace *trace, found_steps *out);
 
-/* The ranges called `name`, or `name` followed by # and more, on the thread that has the most of them; those of no one
- * thread count as those of one. A name that ends in a star stands for all that begin so. A range within another one
- * does not count. */
+typedef bool step_finder_is_one(const char *name, const void *user);
+/* The ranges whose name is one, on the thread that has the most of them; those of no one thread count as those of one.
+ * A range within another one does not count. Fills no words. PD_NO_MEMORY is the one failure. */
+pd_status step_finder_ranges(const pd_trace *trace, step_finder_is_one *is_one, const void *user, found_steps *out);
+
+/* Those called `name`, or `name` followed by # and more. A name that ends in a star stands for all that begin so. */
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out);
 
 void found_steps_free(found_steps *self);

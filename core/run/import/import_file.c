@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/progress_line.h"
 #include "base/signals.h"
+#include "facts/serving.h"
 #include "facts/step_finder.h"
 #include "trace/intake/intake.h"
 #include "trace/recorder.h"
@@ -86,9 +87,11 @@ static bool goes_without(const import_reader *self, const import_request *reques
   return request->is_recording;
 }
 
-/* The ranges that the user names, else marks, else what the launches repeat. Without any, the window is one step: its
- * figures are then those of the whole. PD_INVALID: no range has that name. */
-static pd_status give_steps(const import_reader *self, const import_request *request, pd_trace *trace) {
+/* The ranges that the user names, else marks of steps, else a server's iterations, which are `served`'s and not too
+ * few, else what the launches repeat. Without any, the window is one step: its figures are then those of the whole.
+ * PD_INVALID: no range has that name. */
+static pd_status choose_steps(const import_reader *self, const import_request *request, found_steps *served,
+                              pd_trace *trace) {
   found_steps found = {.count = 0};
   const char *name = request->step;
   pd_status status = name ? step_finder_named(trace, name, &found) : PD_OK;
@@ -99,7 +102,13 @@ static pd_status give_steps(const import_reader *self, const import_request *req
     name = NULL;
   }
   if (!name && trace->steps.count) return PD_OK;
-  if (status == PD_OK && !name) status = step_finder_find(trace, &found);
+  const bool is_served = !name && served->count >= STEP_FINDER_REPEATS;
+  if (is_served) {
+    found = *served;
+    *served = (found_steps){.count = 0};
+  } else if (status == PD_OK && !name) {
+    status = step_finder_find(trace, &found);
+  }
   if (status == PD_OK && found.count) {
     /* The report says how steps were found; that they are the user's ranges, it does not. */
     log_line(found.warm ? PD_LOG_WARN
@@ -108,7 +117,7 @@ static pd_status give_steps(const import_reader *self, const import_request *req
              NULL, "%s: %s%s", self->path, found.words, found.warm_words);
     status = trace_set_steps(trace, found.bounds, found.count);
     if (status == PD_OK && !name) status = trace_set_steps_found(trace, found.words);
-    if (name) trace->facts |= PD_FACT_STEPS;
+    if (name || is_served) trace->facts |= PD_FACT_STEPS;
   } else if (status == PD_OK) {
     /* The verdict says it, too. */
     log_line(PD_LOG_DEBUG, NULL, "%s: no loop found: %s; the figures are of the whole file, shown as one step",
@@ -118,6 +127,15 @@ static pd_status give_steps(const import_reader *self, const import_request *req
     if (status == PD_OK) tell_start(self, trace);
   }
   found_steps_free(&found);
+  return status;
+}
+
+static pd_status give_steps(const import_reader *self, const import_request *request, pd_trace *trace) {
+  found_steps served;
+  pd_status status = serving_find(trace, &served);
+  if (status == PD_OK && served.count) trace->facts |= PD_FACT_SERVING;
+  if (status == PD_OK) status = choose_steps(self, request, &served, trace);
+  found_steps_free(&served);
   return status;
 }
 

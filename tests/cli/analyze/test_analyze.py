@@ -8,7 +8,7 @@ import shlex
 import sys
 import unittest
 
-from made_trace import MadeTrace
+from made_trace import MadeServer, MadeTrace
 from pdhost_run import FIXTURES, SANITIZER, Case
 
 
@@ -91,6 +91,50 @@ class Analyze(Case):
         self.assertIsNone(self.figures("marks.json")[0]["windows"][0]["steps_found"])
         self.assertNotIn("steps found", self.analyze("marks.json")[1])
         self.assertNotIn("steps found", self.analyze("none.json", "--step", "Optimizer.step")[1])
+
+    SERVED = "steps are the iterations that the inference server marks"
+
+    def test_iterations_of_an_inference_server(self):
+        """By the ranges of vLLM and SGLang. What helps is not what helps training."""
+        for name in ("execute_context_0(0)_generation_{0}({0})", "execute_{0}_context_0(sq0sk0)_generation_{0}(sq1sk9)",
+                     "execute_new_0_cached_{0}", "step[DECODE bs={0}]"):
+            MadeServer(name, steps=12, marks=False).write(self.path("server.json"))
+            figures, _ = self.figures("server.json")
+            self.assertEqual((figures["steps"], figures["windows"][0]["steps_found"]), (12, self.SERVED), name)
+            self.assertAlmostEqual(figures["active_batch_cost_s"]["median"], 1e-3)
+        out = self.analyze("server.json")[1]
+        self.assertIn("Verdict  host compute", out)
+        self.assertIn(f"  {self.SERVED}\n", out)
+        self.assertIn("take scheduling, tokenizing and sampling off the thread", " ".join(out.split()))
+        self.assertNotIn("loader", out)
+
+    def test_a_server_whose_profiler_marks_steps_or_that_is_named(self):
+        MadeServer(steps=12).write(self.path("marks.json"))
+        MadeServer(steps=12, marks=False).write(self.path("none.json"))
+        for words in (("marks.json",), ("none.json", "--step", "execute_*")):
+            out = self.analyze(*words)[1]
+            self.assertIn("steps 0 to 11 (12)", out)
+            self.assertIn("tokenizing", out)
+            self.assertNotIn(self.SERVED, out)
+
+    def test_a_server_copies_lists_of_tensors(self):
+        """torch._foreach_copy_ of SGLang launches the kernel that optimizers launch."""
+        MadeServer(steps=12, marks=False, foreach=True).write(self.path("server.json"))
+        self.assertIn(self.SERVED, self.analyze("server.json")[1])
+
+    def test_two_iterations_are_no_loop(self):
+        """The figures are then of the whole file: the device works on behind the last mark."""
+        MadeServer(steps=2, marks=False).write(self.path("server.json"))
+        self.assertIn("Whole file  no steps were found", self.analyze("server.json")[1])
+
+    def test_a_program_that_trains_is_no_server(self):
+        """Nor are ranges that only begin like a server's."""
+        MadeServer(steps=12, marks=False, trains=True).write(self.path("trains.json"))
+        figures, _ = self.figures("trains.json")
+        self.assertIn("what repeats", figures["windows"][0]["steps_found"])
+        for name in ("execute_model", "step[{0}]", "execute_context_{0}"):
+            MadeServer(name, steps=12, marks=False).write(self.path("other.json"))
+            self.assertNotEqual(self.figures("other.json")[0]["windows"][0]["steps_found"], self.SERVED, name)
 
     def test_steps_by_name(self):
         self.made(steps=4)

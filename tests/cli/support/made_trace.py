@@ -61,3 +61,24 @@ class MadeTrace:
         with (gzip.open if path.endswith(".gz") else open)(path, "wb") as file:
             file.write(data)
         return path
+
+
+class MadeServer(MadeTrace):
+    """Iterations of an inference server of 1000 us; between the two parts of one the host works for 600 us."""
+
+    def __init__(self, name="execute_context_0(0)_generation_{0}({0})", trains=False, foreach=False, **how):
+        self.name, self.trains, self.foreach = name, trains, foreach
+        super().__init__(**how)
+
+    def step(self, step, at, wait_us, kernel_us, marks, loader, optimizer):
+        if marks:
+            self.host("user_annotation", f"ProfilerStep#{step}", at, 995.0)
+        self.host("user_annotation", self.name.format(step + 1), at + 5, 900.0)
+        self.launch("aten::linear", f"gemm_kernel_{step % 2}", at + 20, at + 40, 100)
+        self.launch("aten::softmax", "softmax_kernel", at + 750, at + 770, 100)
+        if self.trains:
+            self.host("user_annotation", "Optimizer.step#AdamW.step", at + 790, 40.0)
+        if self.foreach or self.trains:
+            self.launch("aten::_fused_adamw_", "multi_tensor_apply_kernel<Copy>", at + 800, at + 880, 10)
+        self.host("cuda_runtime", "cudaDeviceSynchronize", at + 850, 45, cbid=165, correlation=self.number)
+        self.number += 1
