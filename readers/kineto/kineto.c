@@ -58,6 +58,7 @@ static void close_file(void *state) {
   kineto_reader *self = state;
   input_close(&self->input);
   kineto_names_free(&self->names);
+  kineto_collectives_free(&self->collectives);
   free(self);
 }
 

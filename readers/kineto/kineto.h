@@ -114,6 +114,19 @@ typedef struct kineto_names {
   uint64_t count, room, mask;
 } kineto_names;
 
+/* A kernel of a collective. The file may say behind its events how many ranks there are, and the name depends on that.
+ */
+typedef struct kineto_collective {
+  pd_activity work;
+  uint64_t at;          /* its place in the file */
+  int64_t ranks;        /* in its group */
+  uint32_t name, group; /* of names.rows: its own name, and "[0, 1]" */
+} kineto_collective;
+typedef struct kineto_collectives {
+  kineto_collective *all;
+  uint64_t count, room;
+} kineto_collectives;
+
 /* What is odd, and where it was met first. */
 typedef struct kineto_oddity {
   uint64_t count, first;
@@ -129,6 +142,7 @@ typedef struct kineto_reader {
   input input;
   kineto_options options;
   kineto_names names;
+  kineto_collectives collectives;
   kineto_layout layout;
   pd_facts facts;
   int64_t base_ns;
@@ -150,6 +164,13 @@ const kineto_name *kineto_name_of(kineto_reader *self, scan_text text);
 uint32_t kineto_shapes(scan_text dims, pd_shape *out, uint32_t room);
 
 void kineto_names_free(kineto_names *self);
+
+/* Keeps a kernel whose args name the group of its collective, up to kineto_collectives_give. */
+void kineto_collectives_hold(kineto_reader *self, const pd_activity *work, const kineto_name *name,
+                             const kineto_args *args, uint64_t at);
+/* Once all of the file was read: puts them into the intake. */
+void kineto_collectives_give(kineto_reader *self);
+void kineto_collectives_free(kineto_collectives *self);
 
 /* Reads one event, at its {. Where it ends; NULL with *cut as in json_scan.h. */
 const char *kineto_event_scan(kineto_layout *layout, const char *at, const char *end, kineto_event *out, bool *cut);

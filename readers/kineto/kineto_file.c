@@ -239,6 +239,7 @@ pd_status kineto_file_read(kineto_reader *self) {
   }
   if (self->no_memory) return PD_NO_MEMORY;
   if (self->complete) drain(self);
+  kineto_collectives_give(self);
   tell_oddities(self);
   self->intake->progress(self->intake, self->input.taken, self->input.bytes);
   self->source.size = sizeof self->source;

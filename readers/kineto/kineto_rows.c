@@ -3,7 +3,6 @@
 
 #include "../lib/range_roles.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void met(kineto_oddity *self, uint64_t at) {
@@ -130,21 +129,8 @@ static uint64_t message_bytes(const kineto_args *args) {
   return 0;
 }
 
-/* The name of a collective that only some of the ranks take part in says which, so that those of two process groups are
- * never taken for one: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...) on 2 of 4 ranks [0, 1]". */
-static uint32_t name_of_collective(kineto_reader *self, const kineto_args *args, const kineto_name *name) {
-  char text[2048];
-  const int64_t size = KINETO_GET(args, group_size, 0);
-  const uint32_t id = name->id; /* names move when one is added */
-  if (size < 1 || size >= self->source.ranks || !args->group_ranks.length) return id;
-  const int length = snprintf(text, sizeof text, "%.*s on %lld of %u ranks %.*s", (int)name->length, name->text,
-                              (long long)size, self->source.ranks, (int)args->group_ranks.length, args->group_ranks.at);
-  if (length < 0 || (size_t)length >= sizeof text) return id;
-  const kineto_name *whole = kineto_name_of(self, (scan_text){text, (size_t)length});
-  return whole ? whole->id : id;
-}
-
-static void take_work(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name) {
+static void take_work(kineto_reader *self, kineto_event *event, kineto_category category, const kineto_name *name,
+                      uint64_t at) {
   pd_activity work;
   const kineto_args *args = kineto_event_args(event);
   memset(&work, 0, sizeof work);
@@ -156,7 +142,6 @@ static void take_work(kineto_reader *self, kineto_event *event, kineto_category 
   if (category == KINETO_KERNEL) {
     work.kind = PD_ACTIVITY_KERNEL;
     work.bytes = message_bytes(args);
-    work.name = name_of_collective(self, args, name);
     memcpy(work.u.kernel.grid, args->grid, sizeof args->grid);
     memcpy(work.u.kernel.block, args->block, sizeof args->block);
     work.u.kernel.registers = small(KINETO_GET(args, registers, 0));
@@ -176,7 +161,10 @@ static void take_work(kineto_reader *self, kineto_event *event, kineto_category 
     work.u.copy.graph = small(KINETO_GET(args, graph, 0));
     work.u.copy.graph_node = small(KINETO_GET(args, graph_node, 0));
   }
-  self->intake->activity(self->intake, &work);
+  if (category == KINETO_KERNEL && KINETO_GET(args, group_size, 0) > 0 && args->group_ranks.length)
+    kineto_collectives_hold(self, &work, name, args, at);
+  else
+    self->intake->activity(self->intake, &work);
 }
 
 /* Kineto moves some synchronisations of a stream to a track of their own. */
@@ -285,7 +273,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   case KINETO_DRIVER: take_call(self, event, category, name); break;
   case KINETO_KERNEL:
   case KINETO_MEMCPY:
-  case KINETO_MEMSET: take_work(self, event, category, name); break;
+  case KINETO_MEMSET: take_work(self, event, category, name, at); break;
   default: take_other(self, event, category, name); break;
   }
 }

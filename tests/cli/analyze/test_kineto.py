@@ -46,10 +46,12 @@ class Kineto(Case):
             self.made.host("cuda_runtime", "cudaLaunchKernel", at, 5.5, cbid=211, correlation=number)
             self.made.device("kernel", "ncclDevKernel_AllReduce", at + 10, 20.0, correlation=number, grid=[1, 1, 1],
                              block=[32, 1, 1], **{"Group size": 2, **ranks})
-        figures, _ = self.read(self.made.text())
-        names = {row["name"]: row["calls"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]}
-        self.assertEqual({name: calls for name, calls in names.items() if name.startswith("nccl")},
-                         {"ncclDevKernel_AllReduce on 2 of 4 ranks [0, 1]": 1, "ncclDevKernel_AllReduce": 1})
+        behind = {"traceEvents": self.made.events, **self.made.head}
+        for text in (self.made.text(), json.dumps(behind)):
+            figures, _ = self.read(text)
+            names = {row["name"]: row["calls"] for row in figures["windows"][0]["tables"]["kernels"]["rows"]}
+            self.assertEqual({name: calls for name, calls in names.items() if name.startswith("nccl")},
+                             {"ncclDevKernel_AllReduce on 2 of 4 ranks [0, 1]": 1, "ncclDevKernel_AllReduce": 1})
 
     def test_tables_of_a_file_with_work_outside_its_steps(self):
         made = MadeTrace(steps=10)
