@@ -114,28 +114,80 @@ static bool read_events(kineto_reader *self) {
   }
 }
 
-typedef enum member_end { MEMBER_DONE, MEMBER_EVENTS, MEMBER_CUT } member_end;
+/* Whether one of the file's members that are asked for begins at this quote. */
+static bool is_known_member(const char *at, const char *end) {
+  static const char *const keys[] = {"\"traceEvents\"", "\"deviceProperties\"", "\"distributedInfo\"",
+                                     "\"baseTimeNanoseconds\""};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    const size_t bytes = strlen(keys[i]);
+    if (memcmp(at, keys[i], bytes) != 0) continue;
+    const char *colon = scan_blanks(at + bytes, end);
+    return colon < end && *colon == ':';
+  }
+  return false;
+}
+
+/* A quote too many makes one value of all that follows, the list of events in it. The quotes of a value that is a text
+ * are escaped. */
+static bool holds_list(const char *at, const char *end) {
+  static const char key[] = "\"traceEvents\"";
+  const char *found = memmem(at, (size_t)(end - at), key, sizeof key - 1);
+  return found && is_known_member(found, end);
+}
+
+typedef enum member_end { MEMBER_DONE, MEMBER_EVENTS, MEMBER_DAMAGED, MEMBER_CUT } member_end;
 
 /* A member of the file's object, at its key. MEMBER_EVENTS: the list of events follows, after its [. */
 static member_end read_member(kineto_reader *self) {
   for (;;) {
     bool cut = false;
     scan_text key, value;
-    const char *end = end_of(self), *at = scan_key(begin_of(self), end, &key, &cut);
+    const char *begin = begin_of(self), *end = end_of(self), *at = scan_key(begin, end, &key, &cut);
     if (at && at < end && *at == '[' && SCAN_IS(key, "traceEvents")) {
+      self->has_list = true;
       go_to(self, at + 1);
       return MEMBER_EVENTS;
     }
     if (at) at = scan_value(at, end, &value, &cut);
+    if (!self->has_list && holds_list(begin + 1, at ? at : end)) return MEMBER_DAMAGED;
     if (at) {
       kineto_header_take(self, key, value);
       go_to(self, at);
       return MEMBER_DONE;
     }
-    if (cut && input_more(&self->input)) continue;
-    if (!cut) met(&self->malformed, offset_of(self, begin_of(self)));
-    return MEMBER_CUT;
+    if (!cut) return MEMBER_DAMAGED;
+    if (!input_more(&self->input)) return MEMBER_CUT;
   }
+}
+
+/* To the next member that is known. False: there is none. */
+static bool find_next_member(kineto_reader *self) {
+  enum { LONGEST = 64 };
+  if (begin_of(self) < end_of(self)) go_to(self, begin_of(self) + 1); /* not the same one again */
+  for (;;) {
+    const char *at = begin_of(self), *end = end_of(self);
+    while (at < end && (at = memchr(at, '"', (size_t)(end - at))) && end - at >= LONGEST) {
+      if (is_known_member(at, end)) {
+        go_to(self, at);
+        return true;
+      }
+      at++;
+    }
+    go_to(self, at && at < end ? at : end);
+    if (!input_more(&self->input)) {
+      go_to(self, end_of(self));
+      return false;
+    }
+  }
+}
+
+/* Behind a member that is no JSON. False: no other follows. */
+static bool skip_damage(kineto_reader *self) {
+  const uint64_t from = offset_of(self, begin_of(self));
+  const bool found = find_next_member(self);
+  met(&self->skipped, from);
+  self->skipped_bytes += offset_of(self, begin_of(self)) - from;
+  return found;
 }
 
 /* False: the file ends before the object does. */
@@ -148,9 +200,16 @@ static bool read_object(kineto_reader *self) {
       go_to(self, begin_of(self) + 1);
       continue;
     }
-    const member_end met_end = read_member(self);
-    if (met_end == MEMBER_CUT) return false;
-    if (met_end == MEMBER_EVENTS && !read_events(self)) return false;
+    switch (read_member(self)) {
+    case MEMBER_DONE: break;
+    case MEMBER_EVENTS:
+      if (!read_events(self)) return false;
+      break;
+    case MEMBER_DAMAGED:
+      if (!skip_damage(self)) return self->has_list;
+      break;
+    case MEMBER_CUT: return false;
+    }
   }
 }
 
@@ -164,6 +223,10 @@ static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
+  if (self->skipped.count)
+    self->intake->odd(self->intake, PD_ODD_DAMAGE,
+                      "%llu bytes beside the list of events are not JSON and are left out, the first at byte %llu",
+                      (unsigned long long)self->skipped_bytes, (unsigned long long)self->skipped.first);
   if (self->unread.count)
     self->intake->odd(
         self->intake, PD_ODD_DAMAGE,
@@ -206,7 +269,7 @@ static void skip_mark(kineto_reader *self) {
 /* Why a whole file has nothing to be read. */
 static pd_status say_nothing_kept(const kineto_reader *self) {
   const unsigned long long left = self->left;
-  if (!self->complete || self->malformed.count || self->untimed.count) return PD_STOP;
+  if (!self->complete || self->malformed.count || self->untimed.count || self->skipped.count) return PD_STOP;
   if (!left)
     return self->host->fail(self->host, PD_INVALID, "cannot be read: it has no events, as if nothing was recorded");
   if (self->left_python == left)

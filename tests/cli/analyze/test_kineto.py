@@ -171,6 +171,33 @@ class Kineto(Case):
                 text = text[:last + len(broken)] + broken + text[last + len(broken):]
             self.assert_same(text, f"{said} and {'is' if at == first else 'are'} left out, the first at byte {first}")
 
+    def test_a_quote_too_many_beside_the_events(self):
+        """Inside the device's name it makes one text of what follows; elsewhere it is where no quote may be."""
+        head = self.text.index('"traceEvents"')
+        behind = self.text.rindex('"traceName"')
+        devices = self.text.index('"deviceProperties"')
+        for at, what, first, skipped in (
+                (self.text.index("Made GPU") + 4, '"', devices, self.text.index('"baseTimeNanoseconds"') + 1 - devices),
+                (self.text.index("schemaVersion") + 6, '"', 1, devices),
+                (devices, '"trace_id": "a"b", ', devices + len('"trace_id": "a"'), len('b", ')),
+                (devices, "x" * 70000 + ", ", devices, 70002),
+                (head, '"user": [{"a": "}], ', head, len('"user": [{"a": "}], ')),
+                (behind + 2, '"', behind, len(self.text) + 1 - behind)):
+            text = self.text[:at] + what + self.text[at:]
+            self.assert_same(text, f"{skipped} bytes beside the list of events are not JSON and are left out, "
+                                   f"the first at byte {first}")
+            code, out, _ = self.run_pdhost("check", "made.json", watch=False)
+            self.assertEqual(code, 7, out)
+            self.assertNotIn("ends in the middle", out)
+
+    def test_what_follows_damage_in_the_header_is_read(self):
+        """The devices, which are named behind it."""
+        figures = self.assert_same(self.text.replace('"schemaVersion": 1', '"schemaVersion": "1"2'), "3 bytes beside")
+        self.assertEqual(figures["device"]["name"], "Made GPU")
+
+    def test_a_list_of_events_within_a_text_is_none(self):
+        self.assert_same(self.text.replace('"schemaVersion"', '"user": "{\\"traceEvents\\": [1]}", "schemaVersion"'))
+
     def test_a_file_that_ends_in_the_middle(self):
         cut = self.text.rindex('{"ph"') + 20
         figures, err = self.read(self.text[:cut])
