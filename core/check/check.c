@@ -15,20 +15,21 @@
 #include <stdlib.h>
 
 typedef struct check_options {
-  bool help;
+  bool help, no_python;
   args_format format;
   const char *reader;
 } check_options;
 
 static const args_option rows[] = {ARGS_FORMAT_ROW(check_options, format, "text|json", "text, json"),
-                                   ARGS_READER_ROW(check_options, reader), ARGS_HELP_ROW(check_options, help)};
+                                   ARGS_READER_ROW(check_options, reader), ARGS_NO_PYTHON_ROW(check_options, no_python),
+                                   ARGS_HELP_ROW(check_options, help)};
 
 static int check_main(int argc, char **argv);
 
 const args_command check_command = {
     .name = "check",
     .summary = "find what cannot be right in a trace",
-    .usage = "[--format text|json] [--reader NAME] FILE|FOLDER ...",
+    .usage = "[--format text|json] [--reader NAME] [--no-python] FILE|FOLDER ...",
     .description =
         "Reads traces of other profilers, or captures of runs (.pdcap), and looks for what cannot have happened: work "
         "that begins before its launch, records that overlap on one stream, children that outlast their parents, times "
@@ -108,6 +109,7 @@ static int check(cli_args *args, const void *given, error *err) {
   import_paths paths;
   args->input.is_analysis = true;
   args->input.reader = options->reader;
+  args->input.no_python = options->no_python;
   int code = CODE_DONE;
   if (import_paths_expand(&paths, args->words, args->word_count, err) == PD_OK &&
       config_load(&args->input, &settings, err) == PD_OK) {

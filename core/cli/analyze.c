@@ -14,12 +14,14 @@
 typedef struct analyze_options {
   bool help;
   const char *reader, *step;
+  bool no_python;
   args_format ranks;
 } analyze_options;
 
 static const args_option rows[] = {
     ARGS_READER_ROW(analyze_options, reader),
     ARGS_STEP_ROW(analyze_options, step),
+    ARGS_NO_PYTHON_ROW(analyze_options, no_python),
     {.name = "--ranks",
      .value = ARGS_REQUIRED,
      .argument = "text|json",
@@ -36,7 +38,7 @@ static int analyze_main(int argc, char **argv);
 const args_command analyze_command = {
     .name = "analyze",
     .summary = "say what held up a program that another profiler recorded",
-    .usage = "[--step NAME] [--reader NAME] [--sink NAME[:KEY=VALUE,...]] FILE|FOLDER ...",
+    .usage = "[--step NAME] [--reader NAME] [--no-python] [--sink NAME[:KEY=VALUE,...]] FILE|FOLDER ...",
     .description =
         "Reads the traces that torch.profiler writes (JSON, plain, gzip or zip), SQLite exports of Nsight Systems "
         "(nsys export --type sqlite), or the capture of a run (.pdcap), and prints what a run prints: the verdict, "
@@ -82,6 +84,7 @@ static int analyze_files(const analyze_request *asked, import_paths *paths, erro
   config_input input = *asked->input;
   input.is_analysis = true;
   input.reader = asked->reader;
+  input.no_python = asked->no_python;
   if (config_load(&input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = asked->quiet;
   if (!skip_others(settings, asked, paths, err)) {
@@ -93,6 +96,7 @@ static int analyze_files(const analyze_request *asked, import_paths *paths, erro
                                   .file_count = paths->count,
                                   .reader = asked->reader,
                                   .step = asked->step,
+                                  .no_python = asked->no_python,
                                   .ranks_json = asked->ranks_json};
   const int code = is_run(settings, asked, paths)
                        ? recover_run(settings, paths->files[0], asked->input, asked->sinks, asked->quiet, err)
@@ -122,6 +126,7 @@ static int analyze(cli_args *args, const void *given, error *err) {
                                    .sinks = "table",
                                    .reader = options->reader,
                                    .step = options->step,
+                                   .no_python = options->no_python,
                                    .ranks_json = options->ranks == ARGS_JSON,
                                    .quiet = args->quiet};
   return analyze_run(&request, err);

@@ -13,6 +13,7 @@ typedef struct analyze_request {
   const config_input *input;
   const char *sinks;         /* of a capture, where `input` names none */
   const char *reader, *step; /* as import_request has them */
+  bool no_python;            /* as config_input has it */
   bool ranks_json, quiet;
 } analyze_request;
 

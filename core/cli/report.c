@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct report_options {
-  bool help;
+  bool help, no_python;
   const char *reader, *step, *output;
 } report_options;
 
@@ -26,6 +26,7 @@ static const args_option rows[] = {
      .code = (int)offsetof(report_options, output)},
     ARGS_READER_ROW(report_options, reader),
     ARGS_STEP_ROW(report_options, step),
+    ARGS_NO_PYTHON_ROW(report_options, no_python),
     ARGS_HELP_ROW(report_options, help),
 };
 
@@ -78,6 +79,7 @@ static int with_page(const cli_args *args, const report_options *options, const 
                                    .input = &input,
                                    .reader = options->reader,
                                    .step = options->step,
+                                   .no_python = options->no_python,
                                    .quiet = args->quiet};
   const int code = analyze_run(&request, err);
   free(all);

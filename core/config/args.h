@@ -158,6 +158,15 @@ bool args_take_format(void *user, const args_option *self, const char *value, er
     .take = args_take_text, .code = (int)offsetof(type, field)                                                         \
   }
 
+/* A bool: config_input.no_python. */
+#define ARGS_NO_PYTHON_ROW(type, field)                                                                                \
+  {                                                                                                                    \
+    .name = "--no-python",                                                                                             \
+    .help = "skip the Python functions that with_stack=True records in a trace: quicker, with less memory, and "       \
+            "Evidence names no line",                                                                                  \
+    .take = args_take_flag, .code = (int)offsetof(type, field)                                                         \
+  }
+
 /* The page of `pdhost COMMAND --help`, on standard output. */
 void args_print_help(const args_command *self);
 /* The text for `help`; NULL: the row is not shown. */

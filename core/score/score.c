@@ -162,7 +162,7 @@ typedef struct arguments {
   const char *path;   /* the corpus, or the folder of traces */
   const char *folder; /* --out; NULL: not given */
   const char *labels, *answers;
-  bool only_read, help;
+  bool no_python, only_read, help;
 } arguments;
 
 static bool take_corpus(void *user, const char *word, error *err) {
@@ -198,6 +198,7 @@ static const args_option rows[] = {
      .allowed = "a file",
      .help =
          "score the traces of DIR that this file labels: one JSON object for each trace, with trace, cause and gains"},
+    ARGS_NO_PYTHON_ROW(arguments, no_python),
     {.name = "--answers",
      .value = ARGS_REQUIRED,
      .argument = "FILE",
@@ -214,7 +215,7 @@ static int score_main(int argc, char **argv);
 const args_command score_command = {
     .name = "score",
     .summary = "run known causes, and say how often the verdict is right",
-    .usage = "CORPUS.ini [--out FOLDER] [--rescore]\n--traces LABELS [--answers FILE] [--out FOLDER] DIR",
+    .usage = "CORPUS.ini [--out FOLDER] [--rescore]\n--traces LABELS [--answers FILE] [--no-python] [--out FOLDER] DIR",
     .description =
         "Runs each cause of the corpus, at each intensity, size and seed, and says how often the verdict named what "
         "was injected, how far its shares were off, and how often the published rules of other tools name it. "
@@ -239,6 +240,8 @@ static arguments parse(int argc, char **argv, error *err) {
     error_set(err, PD_INVALID, CODE_USAGE, "score: no corpus given; see pdhost score --help");
   if (!err->count && self.answers && !self.labels)
     error_set(err, PD_INVALID, CODE_USAGE, "score: --answers: name the labels with --traces, too");
+  if (!err->count && self.no_python && !self.labels)
+    error_set(err, PD_INVALID, CODE_USAGE, "score: --no-python: name the labels of traces with --traces, too");
   return self;
 }
 
@@ -252,7 +255,7 @@ static int score_main(int argc, char **argv) {
     return CODE_DONE;
   }
   if (!err.count && given.labels) {
-    const trace_score_request request = {given.labels, given.path, given.answers, given.folder};
+    const trace_score_request request = {given.labels, given.path, given.answers, given.folder, given.no_python};
     const int code = trace_score(&request, &err);
     error_print(&err);
     return code;

@@ -337,7 +337,9 @@ static const pd_table *emit(const build *self) {
   if (work->request->group_by_input_shape && !facts->trace->shapes.count)
     table_note(&table, "No shapes were recorded to group by: profile.record_shapes = true records them.");
   if (work->request->group_by_stack_n && !facts->trace->stacks.count)
-    table_note(&table, "No stacks were recorded to group by: profile.with_stack = true records them.");
+    table_note(&table, facts->trace->facts & PD_FACT_FRAMES_SKIPPED
+                           ? "There are no stacks to group by: --no-python skipped them."
+                           : "No stacks were recorded to group by: profile.with_stack = true records them.");
   TABLE_COLUMNS(&table, M_name, M_kind, M_self_cpu_percent, M_self_cpu_time_total, M_cpu_total_percent,
                 M_cpu_time_total, M_cpu_time, M_self_device_time_total, M_self_device_percent, M_device_time_total,
                 M_device_time);

@@ -75,6 +75,8 @@ static const pd_table *make(const table_work *work, bool device) {
   table_begin(&table, work->arena, work->is_cuda, device ? "stacks_device" : "stacks",
               device ? "Stacks by device time" : "Stacks by host time",
               "One line per stack for flamegraph.pl and speedscope: frames joined by semicolons, then microseconds.");
+  if (work->facts->trace->facts & PD_FACT_FRAMES_SKIPPED)
+    table_note(&table, "They hold no Python functions: --no-python skipped these.");
   TABLE_COLUMNS(&table, M_stack, M_value_us);
   for (uint32_t i = 0; i < kept; i++) {
     table_row(&table, 0);

@@ -7,6 +7,8 @@
 static const pd_option rows[] = {
     PD_OPTION(kineto_options, python, .def = "false",
               .help = "read nn.Module calls of python_function events; they are most of a file that has them"),
+    PD_OPTION(kineto_options, no_python, .def = "false",
+              .help = "skip python_function events: no file and line in Evidence; pdhost analyze --no-python"),
 };
 
 static bool holds(const char *first, uint64_t bytes, const char *word) {

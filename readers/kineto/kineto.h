@@ -8,7 +8,8 @@
 #include <pdhost/reader.h>
 
 typedef struct kineto_options {
-  bool python; /* nn.Module calls of python_function events as well */
+  bool python;    /* nn.Module calls of python_function events as well */
+  bool no_python; /* no python_function event at all */
 } kineto_options;
 
 /* What an event is, by its category: today's names, and those of 2021. */
@@ -175,8 +176,10 @@ void kineto_collectives_hold(kineto_reader *self, const pd_activity *work, const
 void kineto_collectives_give(kineto_reader *self);
 void kineto_collectives_free(kineto_collectives *self);
 
-/* Reads one event, at its {. Where it ends; NULL with *cut as in json_scan.h. */
-const char *kineto_event_scan(kineto_layout *layout, const char *at, const char *end, kineto_event *out, bool *cut);
+/* Reads one event, at its {; with `no_python` of a python_function event no more than that it is one. Where it ends;
+ * NULL with *cut as in json_scan.h. */
+const char *kineto_event_scan(kineto_layout *layout, bool no_python, const char *at, const char *end, kineto_event *out,
+                              bool *cut);
 /* Before the first event is scanned. */
 void kineto_args_prepare(void);
 /* The event's args, scanned now if they were not before. */

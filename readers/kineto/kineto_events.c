@@ -311,8 +311,10 @@ static bool is_passed_over(scan_text phase) {
   return phase.length == 1 && (phase.at[0] == 's' || phase.at[0] == 'f' || phase.at[0] == 't' || phase.at[0] == 'C');
 }
 
-const char *kineto_event_scan(kineto_layout *layout, const char *at, const char *end, kineto_event *out, bool *cut) {
+const char *kineto_event_scan(kineto_layout *layout, bool no_python, const char *at, const char *end, kineto_event *out,
+                              bool *cut) {
   static const scan_text none = {"", 0};
+  const char *begin = at;
   out->phase = out->name = out->args = out->pid = out->tid = none;
   out->start_ns = out->duration_ns = 0;
   out->category = KINETO_SKIP;
@@ -328,5 +330,6 @@ const char *kineto_event_scan(kineto_layout *layout, const char *at, const char 
       const char *behind = scan_flat(at, end);
       if (behind) return behind;
     }
+    if (no_python && out->category == KINETO_PYTHON && SCAN_IS(out->phase, "X")) return scan_nested(begin, end, cut);
   }
 }

@@ -67,7 +67,8 @@ static bool read_event(kineto_reader *self) {
   for (;;) {
     kineto_event event;
     bool cut = false;
-    const char *at = begin_of(self), *after = kineto_event_scan(&self->layout, at, end_of(self), &event, &cut);
+    const char *at = begin_of(self), *end = end_of(self);
+    const char *after = kineto_event_scan(&self->layout, self->options.no_python, at, end, &event, &cut);
     const bool is_several = holds_another(at, after ? after : end_of(self));
     if (after && !is_several) {
       kineto_event_take(self, &event, offset_of(self, at));
@@ -233,6 +234,11 @@ static void tell_oddities(const kineto_reader *self) {
         "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
         "know whether they are calls or work of the device",
         (unsigned long long)self->unread.count);
+  if (self->facts & PD_FACT_FRAMES_SKIPPED)
+    self->intake->odd(self->intake, PD_ODD_NOTE,
+                      "%llu Python functions are skipped, as --no-python says: stacks hold none, and Evidence names no "
+                      "line",
+                      (unsigned long long)self->left_python);
   if (self->input.more_files)
     self->intake->odd(self->intake, PD_ODD_NOTE,
                       "the archive holds more files, which are left out: unpack it to read them");

@@ -244,6 +244,12 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
     self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
     return;
   }
+  if (category == KINETO_PYTHON && self->options.no_python) {
+    self->left++;
+    self->left_python++;
+    self->facts |= PD_FACT_FRAMES_SKIPPED;
+    return;
+  }
   if (!event->has_start) {
     met(&self->untimed, at);
     return;

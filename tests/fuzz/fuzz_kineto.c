@@ -4,6 +4,6 @@
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-  const bool python = true; /* its one option */
-  return fuzz_reader(data, bytes, &python);
+  const bool options[] = {true, bytes % 2 == 1}; /* python, no_python */
+  return fuzz_reader(data, bytes, options);
 }

@@ -24,7 +24,7 @@ typedef struct diff_options {
   args_format format;
   double margin;
   long rows; /* 0: not given */
-  bool gate, help;
+  bool no_python, gate, help;
 } diff_options;
 
 static bool take_rows(void *user, const args_option *self, const char *value, error *err) {
@@ -55,6 +55,7 @@ static const args_option rows[] = {
     ARGS_JUNIT_ROW(diff_options, junit),
     ARGS_STEP_ROW(diff_options, step),
     ARGS_READER_ROW(diff_options, reader),
+    ARGS_NO_PYTHON_ROW(diff_options, no_python),
     ARGS_HELP_ROW(diff_options, help),
 };
 
@@ -151,6 +152,7 @@ static int diff(cli_args *args, const void *given, error *err) {
     return CODE_USAGE;
   }
   args->input.is_analysis = true;
+  args->input.no_python = options->no_python;
   if (config_load(&args->input, &settings, err) != PD_OK) return err->exit_code;
   settings->quiet = args->quiet;
   if (are_one_file(args->words[0], args->words[1]))

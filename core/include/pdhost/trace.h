@@ -209,7 +209,9 @@ enum {
   PD_FACT_STATES = 1 << 10,       /* what launching threads did, where there is a row of it: pd_trace.states */
   PD_FACT_CHILDREN = 1 << 11,     /* what the program's children used: pd_trace.children */
   PD_FACT_CODE = 1 << 12,         /* samples of where the program's code was: pd_trace.code */
-  PD_FACT_SERVING = 1 << 13       /* the program is an inference server: nothing is trained */
+  PD_FACT_SERVING = 1 << 13,      /* the program is an inference server: nothing is trained */
+  /* Not of what it knew: the program's own functions were skipped, as the user asked, and stacks hold none. */
+  PD_FACT_FRAMES_SKIPPED = 1 << 14
 };
 
 /* What recording adds to a step, measured within the window: recorded steps took turns with others that were not

@@ -6,16 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "PROGRAM WORD 'FILE' BEHIND --step NAME --reader NAME". */
+/* "PROGRAM WORD 'FILE' BEHIND --step NAME --reader NAME --no-python". */
 static char *command(const import_request *request, const char *const *words, const char *step) {
-  const char *const options[] = {step ? "--step" : NULL, step, request->reader ? "--reader" : NULL, request->reader};
+  enum { OPTIONS = 5 };
+  const char *const options[OPTIONS] = {step ? "--step" : NULL, step, request->reader ? "--reader" : NULL,
+                                        request->reader, request->no_python ? "--no-python" : NULL};
   size_t room = 1;
   for (uint32_t i = 0; words[i]; i++) room += shell_word_room(words[i]) + 1;
-  for (uint32_t i = 0; i < 4; i++) room += options[i] ? shell_word_room(options[i]) + 1 : 0;
+  for (uint32_t i = 0; i < OPTIONS; i++) room += options[i] ? shell_word_room(options[i]) + 1 : 0;
   char *text = malloc(room), *at = text;
   if (!text) return NULL;
   for (uint32_t i = 0; words[i]; i++) at = shell_word_put(i ? stpcpy(at, " ") : at, words[i]);
-  for (uint32_t i = 0; i < 4; i++)
+  for (uint32_t i = 0; i < OPTIONS; i++)
     if (options[i]) at = shell_word_put(stpcpy(at, " "), options[i]);
   return text;
 }

@@ -51,8 +51,8 @@ static bool answer(config *settings, const char *path, const char *trace, taking
   return code < 128 && code != CODE_INTERNAL;
 }
 
-bool trace_answers_make(const labels *of, const char *folder, trace_answers *out, error *err) {
-  const config_input input = {.is_analysis = true};
+bool trace_answers_make(const labels *of, const char *folder, bool no_python, trace_answers *out, error *err) {
+  const config_input input = {.is_analysis = true, .no_python = no_python};
   config *settings = NULL;
   *out = (trace_answers){.all = calloc((size_t)of->count + 1, sizeof *out->all)};
   if (!out->all) {

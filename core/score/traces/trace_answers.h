@@ -16,8 +16,9 @@ typedef struct trace_answers {
   arena texts;
 } trace_answers;
 
-/* Reads every trace that has a label. False: nothing could be started, `err` says why. Free it in any case. */
-bool trace_answers_make(const labels *of, const char *folder, trace_answers *out, error *err);
+/* Reads every trace that has a label; `no_python`: as config_input has it. False: nothing could be started, `err` says
+ * why. Free it in any case. */
+bool trace_answers_make(const labels *of, const char *folder, bool no_python, trace_answers *out, error *err);
 void trace_answers_free(trace_answers *self);
 
 #endif

@@ -235,7 +235,7 @@ static bool score_all(scoring *self, error *err) {
   const trace_score_request *request = self->request;
   if (!labels_read(request->labels, GAINS_LEAST_CUDA, &self->truth, err)) return false;
   if (request->answers ? !labels_read(request->answers, (double)NAN, &self->answers, err)
-                       : !trace_answers_make(&self->truth, request->folder, &self->given, err))
+                       : !trace_answers_make(&self->truth, request->folder, request->no_python, &self->given, err))
     return false;
   self->cells = calloc((size_t)self->truth.count + 1, sizeof *self->cells);
   self->of = calloc(1, sizeof *self->of);

@@ -8,6 +8,7 @@ typedef struct trace_score_request {
   const char *labels, *folder; /* of the traces */
   const char *answers;         /* another tool's, in the form of labels; NULL: pdhost reads the traces and answers */
   const char *out;             /* folder for answers.jsonl; NULL: none is written */
+  bool no_python;              /* as config_input has it */
 } trace_score_request;
 
 /* Returns the exit code; `err` is set where it is not CODE_DONE. */

@@ -5,29 +5,16 @@ import random
 import unittest
 import zipfile
 
+from kineto_case import KinetoCase
 from made_trace import MadeTrace
-from pdhost_run import Case
 
 
-class Kineto(Case):
-    def read(self, data, name="made.json", options=()):
-        """Exit code 0, the results, and what was said."""
-        with open(self.path(name), "wb") as file:
-            file.write(data if isinstance(data, bytes) else data.encode())
-        code, out, err = self.run_pdhost("analyze", "-v", "--sink", "json:output_json=out.json", *options, name, watch=False)
-        self.assertEqual(code, 0, out + err)
-        with open(self.path("out.json"), encoding="utf-8") as file:
-            return json.load(file), err
-
+class Kineto(KinetoCase):
     def setUp(self):
         super().setUp()
         self.made = MadeTrace()
         self.text = self.made.text()
         self.expected = self.steps(self.read(self.text)[0])
-
-    @staticmethod
-    def steps(figures):
-        return [(row["data_wait_ns"], row["batch_cost_ns"]) for row in figures["step_rows"]]
 
     def assert_same(self, data, said=None, name="made.json"):
         figures, err = self.read(data, name)
@@ -337,33 +324,6 @@ class Kineto(Case):
         verdict = figures["windows"][0]["tables"]["verdict"]["rows"][0]
         self.assertEqual(verdict["verdict_cause"], "input_bound", verdict)
         self.assertRegex(verdict["verdict"], r"^input-bound: .*; communication alone takes 4\d % of the step$")
-
-    def test_python_functions_are_left_out(self):
-        events = self.made.events + [{"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 7, "tid": 7,
-                                      "ts": 100, "dur": 50, "args": {"Python id": 1}}]
-        self.assert_same(json.dumps({**self.made.head, "traceEvents": events}))
-        code, out, _ = self.run_pdhost("analyze", "--full", "-o", "reader.kineto.python=true", "made.json", watch=False)
-        self.assertEqual(code, 0)
-        self.assertIn("Net_0", out)
-
-    def test_the_line_that_reads_is_named(self):
-        """Three kernels a step, and a read behind each, from a function of the program's own below one of PyTorch's."""
-        made = MadeTrace(steps=0)
-        for step in range(8):
-            at = 740.0 * step
-            made.host("user_annotation", f"ProfilerStep#{step}", at, 739.0)
-            made.host("python_function", "train.py(10): main", at + 1, 737.0)
-            for part in range(3):
-                now = at + 10 + 240 * part
-                made.launch("aten::linear", "gemm_kernel", now, now + 10, 200.0)
-                made.host("python_function", "train.py(41): read_loss", now + 18, 210.0)
-                made.host("python_function", "torch/_tensor.py(12): item", now + 19, 208.0)
-                made.host("cpu_op", "aten::item", now + 20, 205.0)
-                made.host("cuda_runtime", "cudaStreamSynchronize", now + 22, 192.0, cbid=131, correlation=9000 + made.number)
-        figures, _ = self.read(json.dumps({**made.head, "traceEvents": made.events}))
-        row = figures["windows"][0]["tables"]["verdict"]["rows"][0]
-        self.assertEqual(row["verdict_cause"], "forced_sync", row)
-        self.assertIn("calls a step are made by aten::item at train.py(41): read_loss", row["verdict_evidence"])
 
     def test_a_place_with_few_of_the_calls_is_not_named(self):
         made = MadeTrace(steps=0)

@@ -86,6 +86,8 @@ class Completion(Pdhost):
 
     def test_options_of_a_command(self):
         self.assertEqual(self.bash("compare", "--mar"), ["--margin"])
+        for command in ("analyze", "report", "check", "diff", "score"):
+            self.assertEqual(self.bash(command, "--no-"), ["--no-python"])
         self.assertIn("--vary", self.bash("sweep", "--"))
         self.assertIn("--batch_size", self.bash("sweep", "--ba"))
         self.assertNotIn("--vary", self.bash("--"))
