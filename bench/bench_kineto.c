@@ -167,9 +167,10 @@ static void no_loss(const pd_intake *table, pd_loss loss, uint64_t count) {
   (void)loss;
   (void)count;
 }
-PD_PRINTF(3, 4) static void no_odd(const pd_intake *table, pd_odd how, const char *format, ...) {
+PD_PRINTF(4, 5) static void no_odd(const pd_intake *table, pd_odd how, uint64_t count, const char *format, ...) {
   (void)table;
   (void)how;
+  (void)count;
   (void)format;
 }
 static void no_place(const pd_intake *table, uint64_t byte) {

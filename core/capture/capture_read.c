@@ -113,7 +113,7 @@ pd_status capture_next(capture_reader *self, capture_record *out) {
     }
     status = next_head(self, at + CAPTURE_ALIGN, self->room, &self->next);
     if (status != PD_OK) return status;
-    self->torn++;
+    if (!self->torn++) self->torn_at = at;
     self->torn_bytes += self->next - at;
   }
   return PD_STOP;

@@ -28,6 +28,7 @@ typedef struct capture_reader {
   uint64_t whole_bytes; /* where the last whole record ends */
   uint64_t torn;        /* places where something was skipped */
   uint64_t torn_bytes;
+  uint64_t torn_at; /* the first of these places; known where `torn` is not 0 */
 } capture_reader;
 
 /* PD_IO: it cannot be read, errno says why. PD_INVALID: it is not a capture of this version and byte order. The reader

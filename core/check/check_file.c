@@ -50,13 +50,9 @@ static int take_window(void *user, pd_trace *trace, const capture_delivery *deli
   return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, self->path, CODE_INTERNAL);
 }
 
-/* What else is damaged is a note. */
-static void take_damage(void *user, const char *text) {
+static void take_damage(void *user, uint64_t count, const char *text) {
   check_file *self = ((check_reading *)user)->to;
-  if (finding_add(&self->findings, CHECK_FILE_DAMAGED, 0, CHECK_NO_BYTE))
-    finding_say(&self->findings, CHECK_FILE_DAMAGED, "%s", text);
-  else
-    finding_note(&self->findings, "%s", text);
+  finding_damage(&self->findings, count, CHECK_NO_BYTE, text);
 }
 
 static void take_record(void *user, const pd_captured *record) {

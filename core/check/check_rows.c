@@ -179,18 +179,17 @@ static void add_lost(check_rows *self, pd_loss loss, uint64_t count) {
 
 static void lost(const pd_intake *table, pd_loss loss, uint64_t count) { add_lost(table->impl, loss, count); }
 
-PD_PRINTF(3, 4) static void odd(const pd_intake *table, pd_odd how, const char *format, ...) {
+PD_PRINTF(4, 5) static void odd(const pd_intake *table, pd_odd how, uint64_t count, const char *format, ...) {
   check_rows *self = table->impl;
   char text[CHECK_TEXT];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  const bool is_first = how != PD_ODD_NOTE && finding_add(self->findings, CHECK_FILE_DAMAGED, 0, CHECK_NO_BYTE);
-  if (is_first)
-    finding_say(self->findings, CHECK_FILE_DAMAGED, "%s", text);
-  else
+  if (how == PD_ODD_NOTE)
     finding_note(self->findings, "%s", text);
+  else
+    finding_damage(self->findings, count, self->byte, text);
 }
 
 static void place(const pd_intake *table, uint64_t byte) { ((check_rows *)table->impl)->byte = byte; }

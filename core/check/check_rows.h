@@ -48,7 +48,7 @@ typedef struct check_rows {
   row_array streams; /* of pd_stream_row without a name */
   row_array threads; /* of uint64_t: process and thread */
   row_index stream_index, thread_index;
-  uint64_t byte;    /* of the rows to come */
+  uint64_t byte;    /* of the rows to come, and of damage */
   pd_source source; /* its texts are NULL */
   pd_device_props *devices;
   char (*device_names)[64];

@@ -38,6 +38,18 @@ void finding_note(check_findings *self, const char *format, ...) {
   va_end(args);
 }
 
+void finding_damage(check_findings *self, uint64_t count, uint64_t byte, const char *text) {
+  check_finding *at = &self->of[CHECK_FILE_DAMAGED];
+  const bool is_worst = !at->count || (double)count > at->worst;
+  if (!is_worst)
+    finding_note(self, "%s", text);
+  else if (at->count)
+    finding_note(self, "%s", at->worst_text);
+  if (finding_add(self, CHECK_FILE_DAMAGED, (double)count, byte)) finding_say(self, CHECK_FILE_DAMAGED, "%s", text);
+  at->count += count - 1;
+  if (at->byte == CHECK_NO_BYTE) at->byte = byte;
+}
+
 uint32_t finding_count(const check_findings *self) {
   uint32_t count = 0;
   for (int i = 0; i < CHECK_KIND_COUNT; i++) count += self->of[i].count > 0;

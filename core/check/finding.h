@@ -58,6 +58,9 @@ typedef struct check_findings {
 /* Counts one more; true: it is the worst so far, and finding_say is to say which it is. */
 bool finding_add(check_findings *self, check_kind kind, double how_bad, uint64_t byte);
 void finding_say(check_findings *self, check_kind kind, const char *format, ...) PD_PRINTF(3, 4);
+/* Counts `count` more parts of the file that cannot be read, the first of them at `byte`. The words about most of them
+ * are the worst, and the others are notes. Where the worst have no place, it is that of the others. */
+void finding_damage(check_findings *self, uint64_t count, uint64_t byte, const char *text);
 void finding_note(check_findings *self, const char *format, ...) PD_PRINTF(2, 3);
 
 /* Kinds with a finding. */

@@ -15,7 +15,7 @@ typedef struct capture_file {
   capture_reader records;
   void *room; /* for one record's payload */
   uint64_t room_bytes;
-  uint64_t torn_told;          /* places of a run's that were told */
+  uint64_t torn_told;          /* places that were told */
   bool said, ended;            /* of a run: which run it is; all of it */
   captured_program *program;   /* of a program: what was read of it last; NULL: nothing yet */
   bool program_given;          /* of a program: a window was */
@@ -27,6 +27,8 @@ typedef struct capture_file {
 /* As pd_reader_ops.next_window. */
 pd_status capture_run_next(capture_file *self, const pd_intake *intake);
 pd_status capture_program_next(capture_file *self, const pd_intake *intake);
+/* Says what of the file could not be read, where it was not said before. */
+void capture_tell_torn(capture_file *self, const pd_intake *intake);
 void capture_program_free(captured_program *self);
 
 #endif

@@ -169,7 +169,7 @@ static void read_end(captured_program *self, const capture_record *at) {
   memcpy(&end, self->from->room, sizeof end);
   give_losses(self, end.lost);
   if (end.torn)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE,
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, end.torn,
                       "the program overwrote what was recorded at %llu places; it is left out",
                       (unsigned long long)end.torn);
 }
@@ -255,7 +255,7 @@ static pd_status find_tail(captured_program *self) {
   if (self->failed) return PD_NO_MEMORY;
   program_tail_cut(&self->tail);
   if (self->tail.cut_ns < self->tail.last_ns)
-    self->intake->odd(self->intake, PD_ODD_NOTE,
+    self->intake->odd(self->intake, PD_ODD_NOTE, 1,
                       "of its last %.0f ms not all was taken when the recording %s; they are left out",
                       (double)(self->tail.last_ns - self->tail.cut_ns) * 1e-6,
                       self->stretch.until_ns == INT64_MAX ? "ended" : "was paused");
@@ -342,11 +342,12 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   }
   read_kind(self, CAPTURE_PROGRAM_END, sizeof(capture_program_end), read_end);
   if (self->strange)
-    intake->odd(intake, PD_ODD_DAMAGE, "%llu rows cannot be and are left out", (unsigned long long)self->strange);
-  if (self->from->records.torn)
-    intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
-                (unsigned long long)self->from->records.torn_bytes, (unsigned long long)self->from->records.torn);
-  if (!self->has_end) intake->odd(intake, PD_ODD_DAMAGE, "its end is missing: pdhost was ended while it recorded");
+    intake->odd(intake, PD_ODD_DAMAGE, self->strange, "%llu rows cannot be and are left out",
+                (unsigned long long)self->strange);
+  capture_tell_torn(self->from, intake);
+  if (self->has_end) return PD_OK;
+  intake->place(intake, self->from->records.bytes);
+  intake->odd(intake, PD_ODD_DAMAGE, 1, "its end is missing: pdhost was ended while it recorded");
   return PD_OK;
 }
 

@@ -39,13 +39,14 @@ static pd_status say(capture_file *self, const pd_intake *intake) {
   return status == PD_STOP ? PD_OK : status;
 }
 
-static void tell_torn(capture_file *self, const pd_intake *intake) {
+void capture_tell_torn(capture_file *self, const pd_intake *intake) {
   const capture_reader *records = &self->records;
-  const bool is_new = records->torn > self->torn_told;
+  const uint64_t more = records->torn - self->torn_told;
   self->torn_told = records->torn;
-  if (is_new)
-    intake->odd(intake, PD_ODD_DAMAGE, "%llu bytes at %llu places cannot be read; what lies between is used",
-                (unsigned long long)records->torn_bytes, (unsigned long long)records->torn);
+  if (!more) return;
+  intake->place(intake, records->torn_at);
+  intake->odd(intake, PD_ODD_DAMAGE, more, "%llu bytes at %llu places cannot be read; what lies between is used",
+              (unsigned long long)records->torn_bytes, (unsigned long long)records->torn);
 }
 
 pd_status capture_run_next(capture_file *self, const pd_intake *intake) {
@@ -62,6 +63,6 @@ pd_status capture_run_next(capture_file *self, const pd_intake *intake) {
     intake->progress(intake, records->next, records->bytes);
   }
   self->ended = status == PD_STOP;
-  if (self->ended) tell_torn(self, intake);
+  if (self->ended) capture_tell_torn(self, intake);
   return self->ended ? PD_OK : status;
 }

@@ -63,8 +63,8 @@ pd_status program_spans_give(program_spans *self, const pd_intake *intake, uint3
     intake->range(intake, &range);
   }
   if (without)
-    intake->odd(intake, PD_ODD_NOTE, "%u ranges are left out: they began while %d others of any thread were open",
-                without, MOST_ROWS);
+    intake->odd(intake, PD_ODD_NOTE, without,
+                "%u ranges are left out: they began while %d others of any thread were open", without, MOST_ROWS);
   return PD_OK;
 }
 

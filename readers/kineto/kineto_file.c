@@ -216,42 +216,60 @@ static bool read_object(kineto_reader *self) {
 
 static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
   if (!what->count) return;
-  self->intake->odd(self->intake, PD_ODD_DAMAGE, "%llu %s, the first at byte %llu", (unsigned long long)what->count,
-                    what->count == 1 ? one : more, (unsigned long long)what->first);
+  self->intake->place(self->intake, what->first);
+  self->intake->odd(self->intake, PD_ODD_DAMAGE, what->count, "%llu %s, the first at byte %llu",
+                    (unsigned long long)what->count, what->count == 1 ? one : more, (unsigned long long)what->first);
+}
+
+static void tell_skipped(const kineto_reader *self) {
+  if (!self->skipped.count) return;
+  self->intake->place(self->intake, self->skipped.first);
+  self->intake->odd(self->intake, PD_ODD_DAMAGE, self->skipped.count,
+                    "%llu bytes beside the list of events are not JSON and are left out, the first at byte %llu",
+                    (unsigned long long)self->skipped_bytes, (unsigned long long)self->skipped.first);
+}
+
+static void tell_unread(const kineto_reader *self) {
+  if (!self->unread.count) return;
+  self->intake->place(self->intake, self->unread.first);
+  self->intake->odd(self->intake, PD_ODD_DAMAGE, self->unread.count,
+                    "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
+                    "know whether they are calls or work of the device",
+                    (unsigned long long)self->unread.count);
+}
+
+static void tell_end(const kineto_reader *self) {
+  const uint64_t end = self->input.offset + self->input.end;
+  if (!self->input.broken && self->complete) return;
+  self->intake->place(self->intake, end);
+  if (self->input.broken)
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1, "%s: what was read up to byte %llu is used", self->input.broken,
+                      (unsigned long long)end);
+  else
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,
+                      "the file ends in the middle, at byte %llu: what was read up to there is used",
+                      (unsigned long long)end);
 }
 
 static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
-  if (self->skipped.count)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE,
-                      "%llu bytes beside the list of events are not JSON and are left out, the first at byte %llu",
-                      (unsigned long long)self->skipped_bytes, (unsigned long long)self->skipped.first);
-  if (self->unread.count)
-    self->intake->odd(
-        self->intake, PD_ODD_DAMAGE,
-        "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
-        "know whether they are calls or work of the device",
-        (unsigned long long)self->unread.count);
+  tell_skipped(self);
+  tell_unread(self);
   if (self->facts & PD_FACT_FRAMES_SKIPPED)
-    self->intake->odd(self->intake, PD_ODD_NOTE,
+    self->intake->odd(self->intake, PD_ODD_NOTE, self->left_python,
                       "%llu Python functions are skipped, as --no-python says: stacks hold none, and Evidence names no "
                       "line",
                       (unsigned long long)self->left_python);
   if (self->input.more_files)
-    self->intake->odd(self->intake, PD_ODD_NOTE,
+    self->intake->odd(self->intake, PD_ODD_NOTE, 1,
                       "the archive holds more files, which are left out: unpack it to read them");
   if (self->input.surplus)
-    self->intake->odd(self->intake, PD_ODD_NOTE, "%llu bytes follow the compressed data and are left out",
+    self->intake->odd(self->intake, PD_ODD_NOTE, self->input.surplus,
+                      "%llu bytes follow the compressed data and are left out",
                       (unsigned long long)self->input.surplus);
-  if (self->input.broken)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE, "%s: what was read up to byte %llu is used", self->input.broken,
-                      (unsigned long long)self->input.offset + self->input.end);
-  else if (!self->complete)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE,
-                      "the file ends in the middle, at byte %llu: what was read up to there is used",
-                      (unsigned long long)self->input.offset + self->input.end);
+  tell_end(self);
 }
 
 /* What comes after the last bracket is looked at all the same: damage shows only there. */

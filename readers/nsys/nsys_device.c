@@ -178,7 +178,7 @@ static void read_graphs(nsys_reader *self) {
     self->intake->activity(self->intake, &graph);
   }
   if (rows.read)
-    self->intake->odd(self->intake, PD_ODD_NOTE,
+    self->intake->odd(self->intake, PD_ODD_NOTE, rows.read,
                       "%llu launches of graphs are one record each: nsys profile "
                       "--cuda-graph-trace=node records their kernels",
                       (unsigned long long)rows.read);

@@ -153,10 +153,11 @@ void nsys_read_ranges(nsys_reader *self) {
   sqlite3_finalize(texts);
   nsys_close_rows(self, &rows);
   if (self->unended)
-    self->intake->odd(self->intake, PD_ODD_NOTE, "%llu NVTX ranges were open when the recording ended and are left out",
+    self->intake->odd(self->intake, PD_ODD_NOTE, self->unended,
+                      "%llu NVTX ranges were open when the recording ended and are left out",
                       (unsigned long long)self->unended);
   if (self->crossing)
-    self->intake->odd(self->intake, PD_ODD_NOTE,
+    self->intake->odd(self->intake, PD_ODD_NOTE, self->crossing,
                       "%llu NVTX ranges of nvtxRangeStart are left out: they need not lie within one another",
                       (unsigned long long)self->crossing);
 }

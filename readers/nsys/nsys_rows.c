@@ -75,14 +75,14 @@ bool nsys_open_rows(nsys_reader *self, nsys_rows *rows, const char *table, const
   const bool opened =
       nsys_rows_open(rows, self->file, table, columns, all ? NULL : filter, all ? NULL : where, self->process);
   if (!opened && rows->damaged)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE, "the table %s cannot be read: %s", table,
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1, "the table %s cannot be read: %s", table,
                       sqlite3_errmsg(self->file));
   return opened;
 }
 
 void nsys_close_rows(nsys_reader *self, nsys_rows *rows) {
   if (rows->damaged)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE,
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,
                       "the table %s is damaged after row %llu: %s; what was read up to there is used", rows->table,
                       (unsigned long long)rows->read, sqlite3_errmsg(self->file));
   self->kept += rows->read;

@@ -142,7 +142,7 @@ static void tell_diagnostics(nsys_reader *self) {
     if (!strcasestr(text, "dropped") && !strcasestr(text, "lost") && !strcasestr(text, "incomplete") &&
         !strcasestr(text, "missing"))
       continue;
-    self->intake->odd(self->intake, PD_ODD_DAMAGE, "the profiler says: %.300s", text);
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1, "the profiler says: %.300s", text);
   }
   nsys_rows_close(&rows);
 }

@@ -61,7 +61,7 @@ static pd_status next_window(void *state, const pd_intake *intake) {
     else
       bad++;
   }
-  if (bad) intake->odd(intake, PD_ODD_DAMAGE, "%" PRIu64 " lines are not events and are left out", bad);
+  if (bad) intake->odd(intake, PD_ODD_DAMAGE, bad, "%" PRIu64 " lines are not events and are left out", bad);
   intake->source(intake, &(pd_source){.size = sizeof(pd_source), .facts = PD_FACT_CALLS});
   return taken ? PD_OK : PD_STOP; /* the next time the file is at its end, and nothing is taken */
 }

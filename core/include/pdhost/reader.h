@@ -98,9 +98,11 @@ struct pd_intake {
   /* The source says that it lost records. */
   void (*lost)(const pd_intake *intake, pd_loss loss, uint64_t count);
   /* What is odd about the file, once for each kind, in words without a full stop: "3 events are not JSON and are left
-   * out, the first at byte 4711". The user sees it; damage is a warning. */
-  void (*odd)(const pd_intake *intake, pd_odd how, const char *format, ...) PD_PRINTF(3, 4);
-  /* The byte of the file, decompressed, at which the rows that follow lie. Not called: not known. */
+   * out, the first at byte 4711". The user sees it; damage is a warning. `count`: how many parts of the file it is
+   * about, here 3. */
+  void (*odd)(const pd_intake *intake, pd_odd how, uint64_t count, const char *format, ...) PD_PRINTF(4, 5);
+  /* The byte of the file, decompressed, at which the rows that follow lie, or the first part that an `odd` that follows
+   * is about. Not called: not known. */
   void (*place)(const pd_intake *intake, uint64_t byte);
   /* Bytes of the file read so far, for the progress line. May be called often. */
   void (*progress)(const pd_intake *intake, uint64_t bytes, uint64_t of);

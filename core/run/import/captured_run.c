@@ -9,8 +9,8 @@
 
 static bool goes_on(const captured_run *self) { return self->status == PD_OK && !self->code; }
 
-static void tell(const captured_run *self, const char *text) {
-  if (self->listener.damage) self->listener.damage(self->listener.user, text);
+static void tell(const captured_run *self, uint64_t count, const char *text) {
+  if (self->listener.damage) self->listener.damage(self->listener.user, count, text);
 }
 
 static void tell_missing(const captured_run *self, const saved_window *window) {
@@ -20,7 +20,7 @@ static void tell_missing(const captured_run *self, const saved_window *window) {
     if (at->thread) (void)snprintf(whose, sizeof whose, " of thread %u", at->thread);
     (void)snprintf(text, sizeof text, "window %u: %llu %s%s are missing: the file is damaged there",
                    window->input.window, (unsigned long long)at->count, capture_kind_text(at->kind), whose);
-    tell(self, text);
+    tell(self, at->count, text);
   }
 }
 
@@ -49,7 +49,7 @@ static void give_window(captured_run *self, const capture_delivery *delivery) {
   } else if (status == PD_INVALID) {
     char text[96];
     (void)snprintf(text, sizeof text, "window %u cannot be read: the file is damaged there", rows->records[0].window);
-    tell(self, text);
+    tell(self, 1, text);
   } else {
     self->status = status;
   }

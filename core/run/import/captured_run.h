@@ -18,8 +18,8 @@ typedef struct captured_listener {
   int (*window)(void *user, pd_trace *trace, const capture_delivery *delivery);
   /* What is of all ranks: CAPTURE_RANK, CAPTURE_RANK_CLOCKS. */
   void (*ranks)(void *user, const pd_captured *record);
-  /* What is missing of a window, without the file's name. */
-  void (*damage)(void *user, const char *text);
+  /* What is missing of a window, without the file's name, and how many parts of it. */
+  void (*damage)(void *user, uint64_t count, const char *text);
 } captured_listener;
 
 /* Zeroed at first, but for the listener. */

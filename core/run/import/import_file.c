@@ -35,7 +35,10 @@ static void tell_odd(void *user, pd_odd how, const char *text) {
   log_line(how == PD_ODD_NOTE ? PD_LOG_INFO : PD_LOG_WARN, NULL, "%s: %s", self->from->path, text);
 }
 
-static void tell_damage(void *user, const char *text) { tell_odd(user, PD_ODD_DAMAGE, text); }
+static void tell_damage(void *user, uint64_t count, const char *text) {
+  (void)count;
+  tell_odd(user, PD_ODD_DAMAGE, text);
+}
 
 static void take_record(void *user, const pd_captured *record) {
   captured_run_take(&((import_reading *)user)->run, record);

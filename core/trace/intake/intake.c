@@ -234,8 +234,9 @@ static void lost(const pd_intake *table, pd_loss loss, uint64_t count) {
   if (loss < PD_LOSS_COUNT) self->losses[loss] += count;
 }
 
-PD_PRINTF(3, 4) static void odd(const pd_intake *table, pd_odd how, const char *format, ...) {
+PD_PRINTF(4, 5) static void odd(const pd_intake *table, pd_odd how, uint64_t count, const char *format, ...) {
   va_list args;
+  (void)count;
   va_start(args, format);
   intake_tell(table->impl, how, format, args);
   va_end(args);

@@ -130,7 +130,7 @@ class Check(Case):
         self.assertIn("begins at time 0, and the next event 5.00 s later", self.assert_only("implausible_time", 2))
         for call in calls:
             call["ts"] = 9.2e15
-        self.assertIn("2 events have no time and are left out", self.assert_only("file_damaged", 1))
+        self.assertIn("2 events have no time and are left out", self.assert_only("file_damaged", 2))
 
     def test_copies_faster_than_the_link(self):
         self.made.head["deviceProperties"][0]["name"] = "NVIDIA Made GPU"
@@ -201,9 +201,23 @@ class Check(Case):
         cut = text.rindex('{"ph"') + 20
         kinds, _ = self.found(text=text[:cut])
         self.assertIn(f"at byte {cut}", kinds["file_damaged"]["worst"])
+        self.assertEqual((kinds["file_damaged"]["count"], kinds["file_damaged"]["byte"]), (1, cut))
         broken = text.replace('{"ph"', '{"ph": "X", "cat" 7}, {"ph"', 1)
         kinds, _ = self.found(text=broken)
-        self.assertIn(f"the first at byte {text.index(chr(123) + chr(34) + 'ph')}", kinds["file_damaged"]["worst"])
+        first = text.index('{"ph"')
+        self.assertIn(f"the first at byte {first}", kinds["file_damaged"]["worst"])
+        self.assertEqual((kinds["file_damaged"]["count"], kinds["file_damaged"]["byte"]), (1, first))
+        # One that ends in the middle, too, after three without a time: most of the damage is the worst, the rest are notes.
+        for call in self.some(3, "cuda_runtime", "cudaDeviceSynchronize"):
+            call["ts"] = None
+        text = self.made.text()
+        text = text[:text.rindex('{"ph"') + 20].replace('{"ph"', '{"ph": "X", "cat" 7}, {"ph"', 1)
+        kinds, file = self.found(text=text)
+        row = kinds["file_damaged"]
+        self.assertEqual((row["count"], row["byte"]), (5, text[:text.index('"ts": null')].rindex('{"ph"')))
+        self.assertIn("3 events have no time and are left out", row["worst"])
+        self.assertEqual([note.split(",")[0] for note in file["notes"] if "byte" in note],
+                         ["1 event is not JSON and is left out", "the file ends in the middle"])
 
     def test_all_at_once_are_told_apart(self):
         works = self.some(3, "kernel", "elementwise_kernel")
@@ -308,11 +322,15 @@ class Check(Case):
         self.assertEqual((code, answer["clean"], answer["files"][0]["reader"]), (0, True, "capture"), answer)
         self.assertGreater(answer["files"][0]["device_records"], 0)
         with open(capture, "r+b") as file:
-            file.seek(os.path.getsize(capture) // 2)
+            at = file.seek(os.path.getsize(capture) // 2)
             file.write(b"\xa5" * 300)
         code, answer, _ = self.check(capture)
         self.assertEqual(code, 7)
-        self.assertIn("file_damaged", {row["kind"] for row in answer["files"][0]["findings"]})
+        found = {row["kind"]: row for row in answer["files"][0]["findings"]}["file_damaged"]
+        missing = int(re.search(r"(\d+) [\w ]+ are missing", found["worst"])[1])
+        self.assertGreater(found["count"], missing)
+        self.assertIn("bytes at 1 places cannot be read; what lies between is used", " ".join(answer["files"][0]["notes"]))
+        self.assertTrue(0 <= at - found["byte"] < 1 << 20, found)
 
     def test_every_kind_is_described(self):
         with open(os.path.join(ROOT, "core/check/finding.h"), encoding="utf-8") as file:
