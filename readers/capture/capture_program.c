@@ -39,7 +39,7 @@ struct captured_program {
   bool captures_any;
   program_captures captures;
   program_tail tail;
-  program_spans spans;
+  spans spans;
   bool has_end, failed;
 };
 
@@ -53,7 +53,7 @@ void capture_program_free(captured_program *self) {
   free(self->bounds);
   program_captures_free(&self->captures);
   program_tail_free(&self->tail);
-  program_spans_free(&self->spans);
+  spans_free(&self->spans);
   free(self);
 }
 
@@ -326,7 +326,7 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   read_kind(self, CAPTURE_SPANS, sizeof(capture_annotation), read_spans);
   if (self->modules.has_backward) read_kind(self, CAPTURE_ACTIVITIES, sizeof(pd_activity), find_module_ends);
   status = program_modules_give(&self->modules, intake, self->pid);
-  if (status == PD_OK) status = program_spans_give(&self->spans, intake, self->pid);
+  if (status == PD_OK) status = spans_give(&self->spans, intake, self->pid);
   if (status != PD_OK) return status;
   self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
   program_host host = {intake, self->pid, self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count,

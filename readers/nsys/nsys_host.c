@@ -121,6 +121,14 @@ static void take_range(nsys_reader *self, const char *text, pd_read_range *range
   self->intake->range(self->intake, range);
 }
 
+/* It may wait for no thread's input and be no thread's operation, so all that is known of it is its name. Steps by
+ * their names may overlap here: --step takes them. */
+static void take_span(nsys_reader *self, const char *text, const pd_read_range *range) {
+  uint32_t sequence;
+  const uint32_t name = self->intake->intern(self->intake, text, operation_length(text, &sequence));
+  if (!spans_add(&self->spans, range->start_ns, range->end_ns, name)) self->no_memory = true;
+}
+
 /* ENUM_NSYS_EVENT_TYPE. Ranges that are started and ended by hand may cross one another, and end on other threads. */
 enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60, NVTXT_PUSH_POP = 70, NVTXT_START_END = 71 };
 
@@ -132,22 +140,25 @@ void nsys_read_ranges(nsys_reader *self) {
   (void)sqlite3_prepare_v2(self->file, "SELECT value FROM StringIds WHERE id = ?1", -1, &texts, NULL);
   while (nsys_rows_next(&rows) && !self->no_memory) {
     const int64_t type = nsys_integer(&rows, TYPE);
-    self->crossing += type == NVTX_START_END || type == NVTXT_START_END;
-    if (type != NVTX_PUSH_POP && type != NVTXT_PUSH_POP) continue;
+    const bool is_span = type == NVTX_START_END || type == NVTXT_START_END;
+    if (!is_span && type != NVTX_PUSH_POP && type != NVTXT_PUSH_POP) continue;
     if (!nsys_has(&rows, START) || !nsys_has(&rows, END)) {
       self->unended++;
       continue;
     }
-    pd_read_range range = {.start_ns = nsys_integer(&rows, START),
-                           .end_ns = nsys_integer(&rows, END),
-                           .thread = nsys_thread_of(self, nsys_integer(&rows, TID))};
+    pd_read_range range = {.start_ns = nsys_integer(&rows, START), .end_ns = nsys_integer(&rows, END)};
     const char *text = nsys_text(&rows, TEXT);
     if (!*text && texts && nsys_has(&rows, TEXT_ID) &&
         sqlite3_bind_int64(texts, 1, nsys_integer(&rows, TEXT_ID)) == SQLITE_OK && sqlite3_step(texts) == SQLITE_ROW) {
       const unsigned char *value = sqlite3_column_text(texts, 0);
       text = value ? (const char *)value : "";
     }
-    take_range(self, text, &range);
+    if (is_span) {
+      take_span(self, text, &range);
+    } else {
+      range.thread = nsys_thread_of(self, nsys_integer(&rows, TID));
+      take_range(self, text, &range);
+    }
     if (texts) (void)sqlite3_reset(texts);
   }
   sqlite3_finalize(texts);
@@ -156,8 +167,6 @@ void nsys_read_ranges(nsys_reader *self) {
     self->intake->odd(self->intake, PD_ODD_NOTE, self->unended,
                       "%llu NVTX ranges were open when the recording ended and are left out",
                       (unsigned long long)self->unended);
-  if (self->crossing)
-    self->intake->odd(self->intake, PD_ODD_NOTE, self->crossing,
-                      "%llu NVTX ranges of nvtxRangeStart are left out: they need not lie within one another",
-                      (unsigned long long)self->crossing);
+  if (spans_give(&self->spans, self->intake, self->process < 0 ? 0 : (uint32_t)self->process & 0xFFFFFF) != PD_OK)
+    self->no_memory = true;
 }

@@ -87,7 +87,7 @@ static void begin_window(nsys_reader *self, const pd_intake *intake) {
   self->intake = intake;
   self->process = self->processes[self->next++];
   self->facts = 0;
-  self->kept = self->unended = self->crossing = self->device_count = 0;
+  self->kept = self->unended = self->device_count = 0;
   self->name_count = self->call_count = 0;
   if (nsys_has_table(self->file, "StringIds") &&
       sqlite3_prepare_v2(self->file, "SELECT value FROM StringIds WHERE id = ?1", -1, &self->strings, NULL) !=
@@ -100,6 +100,7 @@ static void end_window(nsys_reader *self) {
   free(self->names);
   free(self->calls);
   free(self->launches);
+  spans_free(&self->spans);
   self->strings = NULL;
   self->names = NULL;
   self->calls = NULL;

@@ -5,6 +5,7 @@
 #include "nsys_tables.h"
 
 #include "../lib/range_roles.h"
+#include "../lib/spans.h"
 
 enum { NSYS_DEVICES = 64, NSYS_PROCESSES = 4096 };
 
@@ -39,7 +40,8 @@ typedef struct nsys_reader {
   uint32_t thread_room;
   int64_t base_ns;
   pd_facts facts;
-  uint64_t kept, unended, crossing;
+  spans spans;
+  uint64_t kept, unended;
   bool no_memory;
   pd_device_props devices[NSYS_DEVICES];
   char device_names[NSYS_DEVICES][64];
