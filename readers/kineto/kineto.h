@@ -190,6 +190,12 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at);
 /* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
 
+/* Whether a file that begins so is compressed in a way that is not read; then says what to type, and returns
+ * PD_INVALID.
+ */
+bool kineto_is_packed(const char *first, uint64_t bytes);
+pd_status kineto_refuse_packed(const kineto_reader *self, const char *first, uint64_t bytes);
+
 /* Reads the whole file. PD_STOP, or an error that says why: it holds no event. */
 pd_status kineto_file_read(kineto_reader *self);
 

@@ -311,6 +311,18 @@ static pd_status say_nothing_kept(const kineto_reader *self) {
                           left);
 }
 
+/* Why a file is none that could be read. */
+static pd_status say_no_json(const kineto_reader *self) {
+  const pd_host *host = self->host;
+  if (self->input.broken) return host->fail(host, PD_INVALID, "cannot be read: %s", self->input.broken);
+  if (self->input.offset + self->input.end == 0)
+    return host->fail(host, PD_INVALID, "cannot be read: it is empty%s",
+                      strcmp(self->path, "-") == 0 ? "; send a trace to it, as in pdhost analyze - < trace.json" : "");
+  /* From its first byte on, which may have been passed over as a blank. */
+  const pd_status status = kineto_refuse_packed(self, self->input.data, self->input.end);
+  return status != PD_OK ? status : host->fail(host, PD_INVALID, "is not JSON: it begins with neither { nor [");
+}
+
 pd_status kineto_file_read(kineto_reader *self) {
   skip_mark(self);
   const char byte = next_byte(self);
@@ -321,8 +333,7 @@ pd_status kineto_file_read(kineto_reader *self) {
     go_to(self, begin_of(self) + 1);
     self->complete = read_object(self);
   } else {
-    if (self->input.broken) return self->host->fail(self->host, PD_INVALID, "cannot be read: %s", self->input.broken);
-    return self->host->fail(self->host, PD_INVALID, "is not JSON: it begins with neither { nor [");
+    return say_no_json(self);
   }
   if (self->no_memory) return PD_NO_MEMORY;
   if (self->complete) drain(self);

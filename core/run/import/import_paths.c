@@ -22,6 +22,11 @@ static bool is_trace(const char *name) {
   return false;
 }
 
+static bool is_folder(DIR *in, const char *name) {
+  struct stat about;
+  return fstatat(dirfd(in), name, &about, 0) == 0 && S_ISDIR(about.st_mode);
+}
+
 /* Takes `path`, which is malloc'ed. */
 static bool add(import_paths *self, char *path, bool in_folder) {
   if (path && PD_ARRAY_FIT(self->files, self->room, self->count + 1) &&
@@ -37,22 +42,42 @@ static bool add(import_paths *self, char *path, bool in_folder) {
 /* rank2 comes before rank10. */
 static int by_name(const void *a, const void *b) { return strverscmp(*(char *const *)a, *(char *const *)b); }
 
+/* What to do about a folder without a trace. `inner`: the name of a folder in it; "": there is none. */
+static pd_status say_no_trace(const char *path, bool is_empty, const char *inner, error *err) {
+  if (is_empty)
+    return error_set(err, PD_INVALID, FAULT_UNREADABLE, "%s: the folder is empty; give a trace, or a folder of traces",
+                     path);
+  if (*inner)
+    return error_set(err, PD_INVALID, FAULT_UNREADABLE,
+                     "%s: the folder holds no trace, and the folders in it are not searched; give one of them, such as "
+                     "%s%s%s",
+                     path, path, path[strlen(path) - 1] == '/' ? "" : "/", inner);
+  return error_set(err, PD_INVALID, FAULT_UNREADABLE,
+                   "%s: the folder holds no trace: no file in it ends in .json, .json.gz, .zip or .sqlite; give a file "
+                   "by its name to see why it is none",
+                   path);
+}
+
 static pd_status add_folder(import_paths *self, const char *path, error *err) {
   DIR *folder = opendir(path);
   const uint32_t first = self->count;
-  bool good = true;
+  bool good = true, is_empty = true;
+  char inner[sizeof((struct dirent *)0)->d_name] = "";
   if (!folder) return error_set(err, PD_INVALID, FAULT_UNREADABLE, "%s: cannot be read: %s", path, strerror(errno));
   for (const struct dirent *entry; good && (entry = readdir(folder));) {
     char *file = NULL;
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+    is_empty = false;
+    if (self->count == first && entry->d_name[0] != '.' && (!*inner || strverscmp(entry->d_name, inner) < 0) &&
+        is_folder(folder, entry->d_name))
+      (void)snprintf(inner, sizeof inner, "%s", entry->d_name);
     if (!is_trace(entry->d_name)) continue;
     good = asprintf(&file, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name) >= 0 &&
            add(self, file, true);
   }
   closedir(folder);
   if (!good) return error_no_memory(err);
-  if (self->count == first)
-    return error_set(err, PD_INVALID, FAULT_UNREADABLE,
-                     "%s: the folder holds no trace: no file in it ends in .json, .json.gz, .zip or .sqlite", path);
+  if (self->count == first) return say_no_trace(path, is_empty, inner, err);
   qsort(self->files + first, self->count - first, sizeof *self->files, by_name);
   return PD_OK;
 }

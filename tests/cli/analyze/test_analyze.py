@@ -222,8 +222,19 @@ class Analyze(Case):
         self.assertIn("2 of 2 files have findings", out)
         for command in ("analyze", "check"):
             self.assert_fails(self.run_pdhost(command, "ranks/below", "ranks/absent", watch=False), 3, "absent")
-            os.makedirs(self.path("empty"), exist_ok=True)
-            self.assert_fails(self.run_pdhost(command, "empty", watch=False), 3, "empty: the folder holds no trace")
+
+    def test_a_folder_without_a_trace(self):
+        for folder in ("empty", "above/rank2", "above/rank10", "above/.hidden", "other/.hidden"):
+            os.makedirs(self.path(folder))
+        for name in ("above/notes.txt", "other/report.nsys-rep"):
+            self.made(name)
+        for command in ("analyze", "check", "report"):
+            for folder, line in (("empty", "the folder is empty; give a trace, or a folder of traces"),
+                                 ("above", "the folder holds no trace, and the folders in it are not searched; give one of them, "
+                                           "such as above/rank2"),
+                                 ("other", "the folder holds no trace: no file in it ends in .json, .json.gz, .zip or .sqlite; "
+                                           "give a file by its name to see why it is none")):
+                self.assert_fails(self.run_pdhost(command, folder, watch=False), 3, f"{folder}: {line}")
 
     def test_what_is_not_known_is_not_shown(self):
         self.made()

@@ -1,6 +1,8 @@
 """The kineto reader: files with each defect that real ones have are read as far as they can be, and what is odd is told."""
+import bz2
 import gzip
 import json
+import lzma
 import random
 import unittest
 import zipfile
@@ -271,6 +273,31 @@ class Kineto(KinetoCase):
                 code, _, err = self.run_pdhost(command, "other.json", watch=False)
                 self.assertEqual(code, 3, err)
                 self.assertIn("other.json: cannot be read: " + said, err)
+
+    def test_files_that_are_compressed_otherwise_say_how_to_unpack_them(self):
+        data = self.text.encode()
+        for name, packed, tool, typed in (("made.json.xz", lzma.compress(data), "xz", "xz -dk"),
+                                          ("made.json.bz2", bz2.compress(data), "bzip2", "bzip2 -dk"),
+                                          ("made.json.zst", b"\x28\xb5\x2f\xfd" + data, "zstd", "zstd -d"),
+                                          ("made.json.lz4", b"\x04\x22\x4d\x18" + data, "lz4", "lz4 -d"),
+                                          ("named.json", lzma.compress(data), "xz", "xz -dk")):
+            with open(self.path(name), "wb") as file:
+                file.write(packed)
+            line = f"{name}: is compressed with {tool}, and only plain, gzip and zip files are read; unpack it with {typed} {name}"
+            for command in (("analyze", name), ("check", name), ("report", name), ("diff", name, name),
+                            ("analyze", "--reader", "kineto", name)):
+                self.assert_fails(self.run_pdhost(*command, watch=False), 3, line)
+            run = self.run_pdhost("analyze", "-", under=("sh", "-c", f'exec "$0" "$@" < {name}'), watch=False)
+            self.assert_fails(run, 3, f"-: is compressed with {tool}")
+            self.assertIn(f"as in {tool} -dc TRACE | pdhost analyze -", run[2])
+
+    def test_nothing_is_said_to_be_nothing(self):
+        with open(self.path("empty.json"), "w", encoding="utf-8"):
+            pass
+        for command in ("analyze", "check"):
+            run = self.run_pdhost(command, "-", under=("sh", "-c", 'exec "$0" "$@" < /dev/null'), watch=False)
+            self.assert_fails(run, 3, "-: cannot be read: it is empty; send a trace to it, as in pdhost analyze - < trace.json")
+            self.assert_fails(self.run_pdhost(command, "--reader", "kineto", "empty.json", watch=False), 3, "cannot be read: it is empty")
 
     def test_communication_that_nothing_hides_is_said(self):
         made = MadeTrace(steps=8, wait_us=1, kernel_us=60)
