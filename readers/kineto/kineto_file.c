@@ -182,10 +182,12 @@ static bool find_next_member(kineto_reader *self) {
   }
 }
 
-/* Behind a member that is no JSON. False: no other follows. */
+/* Behind a member that is no JSON, or a } before the list of events, which is the object's end where no member follows.
+ * False: none does. */
 static bool skip_damage(kineto_reader *self) {
   const uint64_t from = offset_of(self, begin_of(self));
-  const bool found = find_next_member(self);
+  const bool may_end = *begin_of(self) == '}', found = find_next_member(self);
+  if (may_end && !found) return false;
   met(&self->skipped, from);
   self->skipped_bytes += offset_of(self, begin_of(self)) - from;
   return found;
@@ -195,7 +197,10 @@ static bool skip_damage(kineto_reader *self) {
 static bool read_object(kineto_reader *self) {
   for (;;) {
     const char byte = next_byte(self);
-    if (byte == '}') return true;
+    if (byte == '}') {
+      if (self->has_list || !skip_damage(self)) return true;
+      continue;
+    }
     if (byte == 0) return false;
     if (byte == ',') {
       go_to(self, begin_of(self) + 1);

@@ -170,6 +170,7 @@ class Kineto(KinetoCase):
                 (self.text.index("schemaVersion") + 6, '"', 1, devices),
                 (devices, '"trace_id": "a"b", ', devices + len('"trace_id": "a"'), len('b", ')),
                 (devices, "x" * 70000 + ", ", devices, 70002),
+                (head, "}, ", head, 3),
                 (head, '"user": [{"a": "}], ', head, len('"user": [{"a": "}], ')),
                 (behind + 2, '"', behind, len(self.text) + 1 - behind)):
             text = self.text[:at] + what + self.text[at:]
