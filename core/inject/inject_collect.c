@@ -4,6 +4,7 @@
 #include "inject_cupti.h"
 #include "inject_decode.h"
 #include "inject_ranges.h"
+#include "inject_wait.h"
 
 #include "capture/format.h"
 #include "capture/ring_write.h"
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,8 @@ enum {
   FEWEST_BLOCKS = 16,
   KERNELS_WITHOUT_CALLS = 100
 };
+/* A thread of the program whose context ends waits so long for a flush that runs already. */
+#define LEAVING_NS INT64_C(100000000)
 
 static struct {
   inject_board *board;
@@ -45,11 +47,14 @@ static struct {
   int64_t flushed_ms, asked_ms;
   capture_pause pause; /* start_ns 0: the recording is not paused */
   bool refused, ended;
-  sem_t work, left, yielded;
 } self;
 
 /* The callbacks ask these alone, so that a forked child is out with one store. */
 static _Atomic bool alive, wanted, leaving, yielding;
+
+static inject_event work, left, yielded;
+/* CUPTI does not say that two flushes may run at a time: each has this first. */
+static inject_event may_flush = 1;
 
 static int64_t now_ms(void) { return pd_monotonic_ns() / 1000000; }
 
@@ -63,7 +68,7 @@ static void CUPTIAPI on_request(uint8_t **buffer, size_t *bytes, size_t *max_rec
   if (atomic_load_explicit(&alive, memory_order_acquire)) {
     *buffer = cupti_buffers_take(&self.pool, bytes);
     atomic_store_explicit(&wanted, true, memory_order_relaxed);
-    if (cupti_buffers_low(&self.pool)) (void)sem_post(&self.work);
+    if (cupti_buffers_low(&self.pool)) inject_wait_tell(&work);
   }
   errno = kept;
 }
@@ -75,11 +80,22 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
   if (atomic_load_explicit(&alive, memory_order_acquire)) (void)cupti_buffers_complete(&self.pool, buffer, valid);
 }
 
-/* Later its records may not be had any more. */
+/* False: another flush did not end in time. */
+static bool flush_cupti(uint32_t flag, int64_t patience_ns) {
+  if (!inject_wait_turn(&may_flush, patience_ns)) return false;
+  (void)self.api.ActivityFlushAll(flag);
+  inject_wait_tell(&may_flush);
+  return true;
+}
+
+/* A context ends: later its records may not be had any more. CUPTI's flush does not wait for the device. */
 static void on_leaving(void) {
-  if (!atomic_load_explicit(&alive, memory_order_acquire)) return;
-  (void)self.api.ActivityFlushAll(0);
-  (void)sem_post(&self.work);
+  const int kept = errno;
+  if (atomic_load_explicit(&alive, memory_order_acquire)) {
+    (void)flush_cupti(0, LEAVING_NS);
+    inject_wait_tell(&work);
+  }
+  errno = kept;
 }
 
 /* ---- the collector's thread ---------------------------------------------------------------------------------- */
@@ -141,7 +157,7 @@ static void count_dropped(void) {
 static void flush(bool forced) {
   if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return;
   const int64_t begun_ns = pd_clock_ns(CLOCK_REALTIME);
-  (void)self.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+  (void)flush_cupti(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0, INT64_MAX);
   decode_queue();
   if (self.session.enabled) inject_board_whole(self.board, begun_ns);
   if (self.ring.head) count_dropped();
@@ -218,7 +234,7 @@ static void yield_cupti(void) {
     stop();
   }
   cupti_session_unsubscribe(&self.session);
-  (void)sem_post(&self.yielded);
+  inject_wait_tell(&yielded);
 }
 
 /* What is recorded is not taken any more. */
@@ -237,8 +253,8 @@ static void look_for_calls(void) {
 
 static void wait_for_work(void) {
   const bool idle = !atomic_load_explicit(&wanted, memory_order_relaxed) || self.ended || self.refused;
-  const struct timespec until = pd_clock_after(CLOCK_REALTIME, (idle ? IDLE_MS : LOOK_MS) * INT64_C(1000000));
-  (void)sem_timedwait(&self.work, &until);
+  (void)inject_wait_for(&work, (idle ? IDLE_MS : LOOK_MS) * INT64_C(1000000));
+  (void)atomic_exchange(&work, 0);
 }
 
 static void *collect(void *unused) {
@@ -260,7 +276,7 @@ static void *collect(void *unused) {
     if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
   }
   if (!self.ended && !self.refused) end();
-  (void)sem_post(&self.left);
+  inject_wait_tell(&left);
   return NULL;
 }
 
@@ -270,9 +286,7 @@ static bool start_thread(void) {
   sigset_t all, before;
   pthread_t thread;
   pthread_attr_t attributes;
-  if (sem_init(&self.work, 0, 0) != 0 || sem_init(&self.left, 0, 0) != 0 || sem_init(&self.yielded, 0, 0) != 0 ||
-      pthread_attr_init(&attributes) != 0)
-    return false;
+  if (pthread_attr_init(&attributes) != 0) return false;
   (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   sigfillset(&all); /* signals are the program's */
   (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -323,16 +337,14 @@ void inject_collect_start(inject_board *board) {
 
 void inject_collect_leave(int64_t patience_ns) {
   if (!atomic_load_explicit(&alive, memory_order_acquire) || atomic_exchange(&leaving, true)) return;
-  (void)sem_post(&self.work);
-  const struct timespec until = pd_clock_after(CLOCK_REALTIME, patience_ns);
-  while (sem_timedwait(&self.left, &until) != 0 && errno == EINTR) {}
+  inject_wait_tell(&work);
+  (void)inject_wait_for(&left, patience_ns);
 }
 
 void inject_collect_yield(int64_t patience_ns) {
   if (atomic_exchange(&yielding, true) || !atomic_load_explicit(&alive, memory_order_acquire)) return;
-  (void)sem_post(&self.work);
-  const struct timespec until = pd_clock_after(CLOCK_REALTIME, patience_ns);
-  while (sem_timedwait(&self.yielded, &until) != 0 && errno == EINTR) {}
+  inject_wait_tell(&work);
+  (void)inject_wait_for(&yielded, patience_ns);
 }
 
 void inject_collect_forget(void) {

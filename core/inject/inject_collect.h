@@ -1,6 +1,7 @@
 /*
  * The recording in this process: CUPTI's callbacks, and one thread that takes what they bring to the ring. The
- * program's own threads do no more than CUPTI makes them do: no lock, no heap, no waiting.
+ * program's own threads do no more than CUPTI makes them do: no lock, no heap, no waiting. One that destroys a context
+ * asks CUPTI for what it holds, which the collector may be doing at that moment: it waits for that, but not for long.
  */
 #ifndef CORE_INJECT_INJECT_COLLECT_H
 #define CORE_INJECT_INJECT_COLLECT_H

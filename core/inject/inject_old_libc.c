@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,9 +23,6 @@ OLD(void *, dlsym, "2.2.5", void *handle, const char *name)
 OLD(int, dlclose, "2.2.5", void *handle)
 OLD(char *, dlerror, "2.2.5", void)
 OLD(int, dlinfo, "2.3.3", void *handle, int request, void *argument)
-OLD(int, sem_init, "2.2.5", sem_t *self, int shared, unsigned value)
-OLD(int, sem_post, "2.2.5", sem_t *self)
-OLD(int, sem_timedwait, "2.2.5", sem_t *self, const struct timespec *until)
 OLD(int, pthread_key_create, "2.2.5", pthread_key_t *key, void (*end)(void *))
 OLD(int, pthread_once, "2.2.5", pthread_once_t *once, void (*function)(void))
 OLD(int, pthread_setspecific, "2.2.5", pthread_key_t key, const void *value)
@@ -45,9 +41,6 @@ void *new_dlsym(void *handle, const char *name) { return old_dlsym(handle, name)
 int new_dlclose(void *handle) { return old_dlclose(handle); }
 char *new_dlerror(void) { return old_dlerror(); }
 int new_dlinfo(void *handle, int request, void *argument) { return old_dlinfo(handle, request, argument); }
-int new_sem_init(sem_t *self, int shared, unsigned value) { return old_sem_init(self, shared, value); }
-int new_sem_post(sem_t *self) { return old_sem_post(self); }
-int new_sem_timedwait(sem_t *self, const struct timespec *until) { return old_sem_timedwait(self, until); }
 int new_pthread_key_create(pthread_key_t *key, void (*end)(void *)) { return old_pthread_key_create(key, end); }
 int new_pthread_once(pthread_once_t *once, void (*function)(void)) { return old_pthread_once(once, function); }
 int new_pthread_setspecific(pthread_key_t key, const void *value) { return old_pthread_setspecific(key, value); }

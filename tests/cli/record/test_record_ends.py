@@ -46,6 +46,24 @@ class Ends(Record):
     def test_a_context_that_ends(self):
         self.recorded("init", "steps=50", "context", "settle", "_exit=0", steps=50)
 
+    def test_contexts_that_end_while_the_recorder_flushes(self):
+        """CUPTI does not say that two flushes may run at a time."""
+        words = ["context", "sleep=3"] * 60
+        out, _, _ = self.recorded("init", "steps=50", "settle", "slow_flush=40", *words, "at_a_time", "slow_flush=0", "settle",
+                                  "_exit=0", steps=50)
+        self.assertEqual(out, "0\n")
+
+    def test_a_flush_that_does_not_return_holds_neither_a_context_nor_the_end_up(self):
+        """Nor does a clock that is set meanwhile."""
+        begun = time.monotonic()
+        self.recorded("init", "steps=50", "settle", "slow_flush=60000", "sleep=600", "clock=3600", "context", "exit=3",
+                      steps=50, code=3)
+        self.assertLess(time.monotonic() - begun, 30)
+
+    def test_a_clock_that_is_set_back_does_not_hold_records_up(self):
+        self.recorded("init", "clock=3600", "steps=50", "sleep=1000", "steps=50", "sleep=1500", "_exit=0", steps=100,
+                      options=("--host-samples", "none"))
+
     def test_a_program_that_closes_every_file(self):
         self.recorded("init", "steps=30", "settle", "closes", "steps=30", "settle", "_exit=0", steps=60)
 

@@ -198,7 +198,13 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
   fake.config.dropped = 0;
   LEAVE(CUPTI_SUCCESS);
 }
+/* A slow one is slow before it has the lock: a second one is seen, and does not wait. */
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
+  static uint32_t under_way;
+  if (__atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED))
+    __atomic_fetch_add(&fake.counts.flushes_at_a_time, 1, __ATOMIC_RELAXED);
+  if (fake.config.slow_flush_ms) usleep(fake.config.slow_flush_ms * 1000);
+  __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
   ENTER("cuptiActivityFlushAll");
   fake.counts.flushes++;
   fake.counts.forced_flushes += flag != 0;

@@ -27,6 +27,7 @@ typedef struct fake_config {
   size_t record_growth;   /* records are longer by this, as a newer library's */
   bool record_shrink;     /* kernels are shorter than this build's */
   uint32_t empty_flushes; /* that many flushes deliver nothing */
+  uint32_t slow_flush_ms; /* so long each flush takes */
   bool late_completion;   /* buffers come from another thread after the flush has returned */
   bool clock_elsewhere;   /* GetTimestamp counts from another origin */
   bool graph_silence;     /* graphs' kernels are not recorded once kinds have been off */
@@ -44,7 +45,8 @@ typedef struct fake_counts {
   uint32_t attribute_changed;
   uint32_t timestamp_callbacks, external_ids, latency, whole_kinds; /* never wanted; the last: others than the known */
   uint32_t flushes, forced_flushes, flushes_by_subscriber;
-  uint32_t overlapping; /* a call while Finalize ran */
+  uint32_t flushes_at_a_time; /* begun while another one ran */
+  uint32_t overlapping;       /* a call while Finalize ran */
   uint32_t requests, refused, completions, attaches, finalizes;
   uint32_t sync_records_limited, thread_id_type;
   uint32_t unzeroed;              /* buffers handed out that were not all zero */

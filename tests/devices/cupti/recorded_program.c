@@ -20,6 +20,8 @@
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
+ *   slow_flush=MS     so long each flush takes   at_a_time         prints how many flushes began while another one ran
+ *   clock=S           CLOCK_REALTIME is further by S seconds for the process, as one that is set back meanwhile
  *   kernels=N         N kernels, some 200,000 a second      graphs=N       the same in graphs of 100
  *   subscribe         as a profiler of its own does, until it may; prints CUPTI's answer
  *   who               prints "pid" and its number         end         prints "end" and CLOCK_MONOTONIC in ns
@@ -29,6 +31,7 @@
 
 #include <pdhost/clocks.h>
 #include <pdhost/mark.h>
+#include <pdhost/plugin.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -36,6 +39,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +55,15 @@ static void initialise(void) {
   if (begin) (void)begin();
   fake_set()->one_by_one = false;
   if (library) (void)dlclose(library); /* the driver does not, but a program may */
+}
+
+/* What the process sees of the clock that can be set. */
+static _Atomic long clock_step_s;
+PD_EXPORT int clock_gettime(clockid_t clock, struct timespec *at);
+int clock_gettime(clockid_t clock, struct timespec *at) {
+  const long failed = syscall(SYS_clock_gettime, clock, at);
+  if (!failed && clock == CLOCK_REALTIME) at->tv_sec += clock_step_s;
+  return (int)failed;
 }
 
 static void step(void) {
@@ -356,6 +369,9 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
   if (is(word, "context")) fake_context_ends();
+  if (is(word, "slow_flush=")) fake_set()->slow_flush_ms = (uint32_t)number;
+  if (is(word, "at_a_time")) printf("%u\n", fake_get().flushes_at_a_time);
+  if (is(word, "clock=")) clock_step_s = number;
   if (is(word, "allocate")) (void)fake_call(false, 20, 0, false);
   if (is(word, "closes"))
     for (int i = 3; i < 256; i++) (void)close(i);
