@@ -1,6 +1,8 @@
 /* See record_last.h. */
 #include "record_last.h"
 
+#include "base/log.h"
+
 #include <pdhost/record.h>
 
 #include <stdlib.h>
@@ -36,14 +38,83 @@ static record_queue *queue_of(record_last *self, const capture_head *head) {
   case CAPTURE_CHILDREN:
   case CAPTURE_CODE:
   case CAPTURE_PLACES: return &self->rows;
-  case CAPTURE_THREAD_NAMES: return &self->names;
-  case CAPTURE_STRINGS: return head->thread ? &self->names : &self->about;
+  case CAPTURE_THREAD_NAMES: return &self->threads;
   default: return &self->about;
   }
 }
 
+/* ---- names ---- */
+
+typedef struct row_names {
+  uint32_t ids[2]; /* 0: none */
+} row_names;
+
+/* Those of row `at`. */
+static row_names names_of(const capture_head *head, const char *rows, uint64_t at) {
+  const char *row = rows + at * head->row_bytes;
+  pd_activity activity;
+  capture_annotation range;
+  capture_code code;
+  switch (head->kind) {
+  case CAPTURE_ACTIVITIES:
+    if (head->row_bytes != sizeof activity) break;
+    memcpy(&activity, row, sizeof activity);
+    return (row_names){{activity.name}};
+  case CAPTURE_ANNOTATIONS:
+  case CAPTURE_SPANS:
+    if (head->row_bytes != sizeof range) break;
+    memcpy(&range, row, sizeof range);
+    return (row_names){{range.name, range.domain}};
+  case CAPTURE_CODE:
+    if (head->row_bytes != sizeof code) break;
+    memcpy(&code, row, sizeof code);
+    return (row_names){{code.place}};
+  default: break;
+  }
+  return (row_names){{0}};
+}
+
+/* Kernels and calls are named by the recorder itself, as thread 0; all else by the threads of the program. */
+static bool is_of_kernels(const capture_head *head) {
+  return head->kind == CAPTURE_ACTIVITIES || (head->kind == CAPTURE_STRINGS && !head->thread);
+}
+
+static uint64_t rows_in(const capture_head *head, uint64_t bytes) {
+  return head->row_bytes ? bytes / head->row_bytes : 0;
+}
+
+static void use_names(record_last *self, const capture_head *head, const char *rows, uint64_t bytes, int64_t now_ns) {
+  record_names *table = is_of_kernels(head) ? &self->kernels : &self->ranges;
+  for (uint64_t i = 0; i < rows_in(head, bytes); i++) {
+    const row_names names = names_of(head, rows, i);
+    record_names_use(table, names.ids[0], now_ns);
+    record_names_use(table, names.ids[1], now_ns);
+  }
+}
+
+uint64_t record_last_nameless(const record_last *self, int64_t begin_ns) {
+  uint64_t count = 0;
+  if (!self->kernels.dropped && !self->ranges.dropped) return 0;
+  for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
+    const record_names *table = is_of_kernels(&chunk->head) ? &self->kernels : &self->ranges;
+    for (uint64_t i = 0; chunk->at_ns >= begin_ns && i < rows_in(&chunk->head, chunk->bytes); i++) {
+      const row_names names = names_of(&chunk->head, chunk->data, i);
+      count += names.ids[0] && !record_names_has(table, names.ids[0]);
+    }
+  }
+  return count;
+}
+
+/* ---- rows ---- */
+
 void record_last_add(record_last *self, capture_head head, const void *payload, uint64_t bytes, int64_t now_ns) {
   record_queue *queue = queue_of(self, &head);
+  if (head.kind == CAPTURE_STRINGS) {
+    record_names *table = is_of_kernels(&head) ? &self->kernels : &self->ranges;
+    if (!record_names_add(table, head.thread, payload, bytes, now_ns)) self->failed = true;
+    return;
+  }
+  if (queue == &self->rows) use_names(self, &head, payload, bytes, now_ns);
   record_chunk *chunk = malloc(sizeof *chunk + bytes);
   if (!chunk) {
     self->failed = true;
@@ -57,7 +128,7 @@ void record_last_add(record_last *self, capture_head head, const void *payload, 
     queue->first = chunk;
   queue->last = chunk;
   queue->bytes += bytes + sizeof *chunk;
-  while (self->names.first && self->names.bytes > RECORD_LAST_NAME_BYTES) drop_first(&self->names);
+  while (self->threads.first && self->threads.bytes > RECORD_LAST_THREAD_BYTES) drop_first(&self->threads);
   while (self->rows.first && self->rows.bytes > RECORD_LAST_ROW_BYTES) {
     self->whole_from_ns = self->rows.first->at_ns;
     drop_first(&self->rows);
@@ -145,7 +216,9 @@ uint64_t record_last_write(const record_last *self, capture_writer *writer, int6
   const uint64_t first = first_call(self, begin_ns);
   uint64_t written = 0;
   write_all(&self->about, writer);
-  write_all(&self->names, writer);
+  write_all(&self->threads, writer);
+  record_names_write(&self->kernels, writer, begin_ns);
+  record_names_write(&self->ranges, writer, begin_ns);
   for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
     if (holds_activities(chunk))
       written += write_activities(chunk, writer, begin_ns, first);
@@ -155,8 +228,27 @@ uint64_t record_last_write(const record_last *self, capture_writer *writer, int6
   return written;
 }
 
+void record_last_tell(const record_last *self, uint32_t pid, int64_t last_ns, int64_t now_ns) {
+  const int64_t begin_ns = now_ns - last_ns;
+  const uint64_t nameless = record_last_nameless(self, begin_ns);
+  if (self->whole_from_ns > begin_ns)
+    log_line(PD_LOG_WARN, NULL,
+             "process %u: of the last %.1f s the first %.1f s are not kept: they need more than %d MB", pid,
+             (double)last_ns * 1e-9, (double)(self->whole_from_ns - begin_ns) * 1e-9,
+             (int)(RECORD_LAST_ROW_BYTES >> 20));
+  if (self->failed)
+    log_line(PD_LOG_WARN, NULL, "process %u: memory ran out; some of what was recorded is missing", pid);
+  if (nameless)
+    log_line(PD_LOG_WARN, NULL,
+             "process %u: %llu records have no name: the names need more than %d MB, and those are not kept that were "
+             "not used for longest; name ranges without a number",
+             pid, (unsigned long long)nameless, (int)(RECORD_NAMES_BYTES >> 20));
+}
+
 void record_last_free(record_last *self) {
   empty(&self->about);
-  empty(&self->names);
+  empty(&self->threads);
   empty(&self->rows);
+  record_names_free(&self->kernels);
+  record_names_free(&self->ranges);
 }

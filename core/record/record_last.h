@@ -1,15 +1,17 @@
 /*
  * What one process recorded in its last seconds, in memory that does not grow with the recording: the flight recorder
- * of `pdhost record --last`. Rows that are too old are dropped; names stay, since later rows use them. [main thread]
+ * of `pdhost record --last`. Rows that are too old are dropped; names that rows use stay. [main thread]
  */
 #ifndef CORE_RECORD_RECORD_LAST_H
 #define CORE_RECORD_RECORD_LAST_H
 
+#include "record_names.h"
+
 #include "capture/capture_write.h"
 
-/* Rows of a process take at most this much, and so do the names of its ranges and threads: the oldest go first. */
+/* Rows of a process take at most this much, and the names of its threads: the oldest go first. */
 #define RECORD_LAST_ROW_BYTES (UINT64_C(512) << 20)
-#define RECORD_LAST_NAME_BYTES (UINT64_C(64) << 20)
+#define RECORD_LAST_THREAD_BYTES (UINT64_C(16) << 20)
 
 typedef struct record_chunk record_chunk;
 
@@ -20,11 +22,12 @@ typedef struct record_queue {
 
 /* Zeroed before. */
 typedef struct record_last {
-  record_queue about; /* GPUs and kernels' names: few, never dropped */
-  record_queue names; /* of ranges and threads */
+  record_queue about;   /* GPUs: few, never dropped */
+  record_queue threads; /* their names */
   record_queue rows;
-  int64_t whole_from_ns; /* CLOCK_REALTIME: rows from before were dropped for want of room; 0: none were */
-  bool failed;           /* a record found no memory */
+  record_names kernels, ranges; /* names, also of calls and of places in the code */
+  int64_t whole_from_ns;        /* CLOCK_REALTIME: rows from before were dropped for want of room; 0: none were */
+  bool failed;                  /* a record found no memory */
 } record_last;
 
 /* A record as capture_put has it, which came at `now_ns`, CLOCK_REALTIME. */
@@ -36,6 +39,10 @@ bool record_last_any(const record_last *self);
 /* What happened from `begin_ns` on: calls, what they launched, ranges that began then. How many calls and device
  * records those are. */
 uint64_t record_last_write(const record_last *self, capture_writer *writer, int64_t begin_ns);
+/* How many of the rows that came from `begin_ns` on have a name that was dropped for want of room. */
+uint64_t record_last_nameless(const record_last *self, int64_t begin_ns);
+/* Warns of what is missing of the last `last_ns` before now, of process `pid`. */
+void record_last_tell(const record_last *self, uint32_t pid, int64_t last_ns, int64_t now_ns);
 void record_last_free(record_last *self);
 
 #endif

@@ -270,13 +270,7 @@ static void write_last(record_rings *self, record_ring *ring, const char *folder
   if (!record_last_any(&ring->last) || !make_capture(self, ring, folder)) return;
   for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] -= ring->before[0].lost[i];
   end.torn -= ring->before[0].torn;
-  if (ring->last.whole_from_ns > now_ns - self->last_ns)
-    log_line(PD_LOG_WARN, NULL,
-             "process %u: of the last %.1f s the first %.1f s are not kept: they need more than %d MB", ring->pid,
-             (double)self->last_ns * 1e-9, (double)(ring->last.whole_from_ns - (now_ns - self->last_ns)) * 1e-9,
-             (int)(RECORD_LAST_ROW_BYTES >> 20));
-  if (ring->last.failed)
-    log_line(PD_LOG_WARN, NULL, "process %u: memory ran out; some of what was recorded is missing", ring->pid);
+  record_last_tell(&ring->last, ring->pid, self->last_ns, now_ns);
   const uint64_t rows = record_last_write(&ring->last, &ring->writer, now_ns - self->last_ns);
   close_capture(self, ring, &end);
   if (rows) return;

@@ -32,6 +32,20 @@ static void add_row(pd_activity_kind kind, uint64_t correlation, int64_t start_n
   add(CAPTURE_ACTIVITIES, 0, &row, sizeof row, sizeof row, now_ns);
 }
 
+static void add_name(uint32_t thread, uint32_t id, const char *text, int64_t now_ns) {
+  struct {
+    capture_string head;
+    char text[64];
+  } row = {.head = {.id = id, .bytes = sizeof row.text}};
+  (void)snprintf(row.text, sizeof row.text, "%s", text);
+  add(CAPTURE_STRINGS, thread, &row, sizeof row, 1, now_ns);
+}
+
+static void add_range(uint32_t name, uint32_t domain, int64_t now_ns) {
+  const capture_annotation range = {now_ns - 1, now_ns, name, domain};
+  add(CAPTURE_ANNOTATIONS, 5, &range, sizeof range, sizeof range, now_ns);
+}
+
 static uint64_t write_from(int64_t begin_ns) {
   capture_writer writer;
   cr_assert(mkdtemp(folder));
@@ -77,32 +91,56 @@ Test(record_last, what_was_launched_before_goes_with_its_call, .fini = clean) {
 
 Test(record_last, memory_does_not_grow_with_time, .fini = clean) {
   uint64_t most = 0;
-  const char name[64] = "";
-  add(CAPTURE_STRINGS, 0, name, sizeof name, 1, 1);
+  const pd_activity kernel = {
+      .kind = PD_ACTIVITY_KERNEL, .name = 7, .correlation = 9999, .start = 9999 * (int64_t)SECOND};
+  add_name(0, 7, "kernel", 1);
   for (int64_t second = 1; second <= 10000; second++) {
     add_row(PD_ACTIVITY_RUNTIME, (uint64_t)second, second * SECOND, second * SECOND);
     record_last_drop(&last, (second - 10) * SECOND);
     if (last.rows.bytes > most) most = last.rows.bytes;
   }
   cr_assert_leq(most, 12 * (sizeof(pd_activity) + 128));
-  cr_assert_eq(write_from(9996 * (int64_t)SECOND), 5);
-  cr_assert_eq(rows_of(CAPTURE_STRINGS), sizeof name, "names of kernels stay");
+  add(CAPTURE_ACTIVITIES, 0, &kernel, sizeof kernel, sizeof kernel, 10000 * (int64_t)SECOND);
+  cr_assert_eq(write_from(9996 * (int64_t)SECOND), 6);
+  cr_assert_eq(rows_of(CAPTURE_STRINGS), 1, "names of kernels stay");
 }
 
-/* A program that names every range anew. */
-Test(record_last, names_have_a_limit, .fini = clean) {
-  static const char names[1 << 20];
-  for (int i = 0; i < 100; i++) add(CAPTURE_STRINGS, 5, names, sizeof names, 1, i);
-  cr_assert_leq(last.names.bytes, RECORD_LAST_NAME_BYTES);
-  cr_assert_gt(last.names.bytes, RECORD_LAST_NAME_BYTES / 2);
-  cr_assert_eq(write_from(0), 0);
+/* A program that names every range anew runs for days; those that it uses again have their names. */
+Test(record_last, names_that_are_used_stay, .fini = clean) {
+  const uint32_t many = 3 * RECORD_NAMES_BYTES / 128;
+  add_name(0, 1, "kernel", 1);
+  add_name(5, 2, "forward", 1);
+  add_name(5, 3, "domain", 1);
+  for (uint32_t i = 10; i < many; i++) {
+    add_name(5, i, "step", i);
+    add_range(i, 3, i);
+    if (i % 100 == 0) add_range(2, 0, i);
+    record_last_drop(&last, (int64_t)i - 1000);
+  }
+  const pd_activity kernel = {.kind = PD_ACTIVITY_KERNEL, .name = 1, .correlation = 1, .start = many};
+  add(CAPTURE_ACTIVITIES, 0, &kernel, sizeof kernel, sizeof kernel, many);
+  cr_assert_leq(last.ranges.bytes, RECORD_NAMES_BYTES);
+  cr_assert_gt(last.ranges.dropped, 0);
+  cr_assert_eq(record_last_nameless(&last, 0), 0);
+  cr_assert_eq(write_from((int64_t)many - 500), 0, "no call is there for the kernel");
+  cr_assert_eq(rows_of(CAPTURE_STRINGS), 500 + 3, "of the rows in the file, and no more");
+}
+
+/* What is not there is told. */
+Test(record_last, rows_whose_name_is_gone_are_counted, .fini = clean) {
+  add_name(5, 2, "once", 1);
+  for (uint32_t i = 10; last.ranges.dropped == 0; i++) add_name(5, i, "other", i);
+  add_range(2, 0, 100);
+  add_range(10, 0, 100);
+  cr_assert_eq(record_last_nameless(&last, 100), 1);
+  cr_assert_eq(record_last_nameless(&last, 101), 0);
 }
 
 /* A program that makes a thread for each of its requests. */
 Test(record_last, names_of_threads_have_a_limit, .fini = clean) {
   const capture_thread_name name = {.tid = 7, .name = "request"};
   for (int i = 0; i < 1 << 20; i++) add(CAPTURE_THREAD_NAMES, 0, &name, sizeof name, sizeof name, i);
-  cr_assert_leq(last.names.bytes, RECORD_LAST_NAME_BYTES);
+  cr_assert_leq(last.threads.bytes, RECORD_LAST_THREAD_BYTES);
   cr_assert_eq(last.about.bytes, 0);
 }
 
