@@ -139,7 +139,7 @@ static bool shows_work(const pd_activity *row) {
   return row->u.api.api >= PD_API_LAUNCH && row->u.api.api <= PD_API_GRAPH_LAUNCH;
 }
 
-static void show_steps(record_rings *self, const record_ring *ring, const void *data, uint32_t bytes) {
+static void show_steps(record_rings *self, record_ring *ring, const void *data, uint32_t bytes) {
   for (uint32_t at = 0; self->live && at + sizeof(capture_annotation) <= bytes; at += sizeof(capture_annotation)) {
     capture_annotation row;
     memcpy(&row, (const char *)data + at, sizeof row);

@@ -9,24 +9,55 @@
 #include <string.h>
 
 enum { IS_DOMAIN = 1, IS_STEP = 2, IS_NAMED = 4 };
-/* A program with more names than this marks its steps long before. */
-enum { MOST_NAMES = 1 << 20 };
+/* With more, those that rows have not used lately are forgotten: each step may have a name of its own. */
+enum { MOST_ROLES = 1 << 16 };
 
 static bool is_text(const char *text, uint32_t bytes, const char *wanted) {
   return strlen(wanted) == bytes && memcmp(text, wanted, bytes) == 0;
 }
 
-/* As step_finder_named takes it: the name itself, or with # and more after it. */
+/* As step_finder_named takes it: the name itself, or with # and more after it; NAME* is all that begin so. */
 static bool is_named(const char *text, uint32_t bytes, const char *name) {
   const size_t length = name ? strlen(name) : 0;
-  return name && bytes >= length && memcmp(text, name, length) == 0 && (bytes == length || text[length] == '#');
+  const bool is_open = length && name[length - 1] == '*';
+  const size_t same = is_open ? length - 1 : length;
+  return name && bytes >= same && memcmp(text, name, same) == 0 && (is_open || bytes == same || text[same] == '#');
+}
+
+/* Where the number is, or would be. */
+static uint32_t place_of(const record_steps *self, uint32_t id) {
+  uint32_t from = 0, to = self->role_count;
+  if (!to || self->roles[to - 1].id < id) return to; /* numbers rise */
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (self->roles[middle].id < id)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
+/* Those that were used in the second half of the rows since the last time stay; at most half of all. */
+static void forget_unused(record_steps *self) {
+  const uint64_t since = self->rows - (self->rows - self->rows_swept) / 2;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < self->role_count && kept < MOST_ROLES / 2; i++)
+    if (self->roles[i].used >= since) self->roles[kept++] = self->roles[i];
+  self->role_count = kept;
+  self->rows_swept = self->rows;
 }
 
 static void note(record_steps *self, uint32_t id, uint8_t role) {
-  const uint32_t before = self->role_room;
-  if (id >= MOST_NAMES || !PD_ARRAY_FIT(self->roles, self->role_room, id + 1)) return;
-  if (self->role_room > before) memset(self->roles + before, 0, self->role_room - before);
-  self->roles[id] |= role;
+  if (self->role_count == MOST_ROLES) forget_unused(self);
+  const uint32_t at = place_of(self, id);
+  if (at == self->role_count || self->roles[at].id != id) {
+    if (!PD_ARRAY_FIT(self->roles, self->role_room, self->role_count + 1)) return;
+    memmove(self->roles + at + 1, self->roles + at, (self->role_count - at) * sizeof *self->roles);
+    self->roles[at] = (record_step_role){.id = id, .used = self->rows};
+    self->role_count++;
+  }
+  self->roles[at].roles |= role;
 }
 
 void record_steps_strings(record_steps *self, const char *data, uint32_t bytes) {
@@ -44,11 +75,15 @@ void record_steps_strings(record_steps *self, const char *data, uint32_t bytes) 
   }
 }
 
-static bool has_role(const record_steps *self, uint32_t id, uint8_t role) {
-  return id < self->role_room && (self->roles[id] & role);
+static bool has_role(record_steps *self, uint32_t id, uint8_t role) {
+  const uint32_t at = place_of(self, id);
+  if (at == self->role_count || self->roles[at].id != id) return false;
+  self->roles[at].used = self->rows;
+  return (self->roles[at].roles & role) != 0;
 }
 
-bool record_steps_is_bound(const record_steps *self, const capture_annotation *row) {
+bool record_steps_is_bound(record_steps *self, const capture_annotation *row) {
+  self->rows++;
   const bool is_moment = row->start_ns == row->end_ns;
   if (self->name) return !is_moment && has_role(self, row->name, IS_NAMED);
   return is_moment && has_role(self, row->name, IS_STEP) && has_role(self, row->domain, IS_DOMAIN);
@@ -58,6 +93,7 @@ void record_steps_annotations(record_steps *self, const void *data, uint32_t byt
   for (uint32_t at = 0; bytes - at >= sizeof(capture_annotation); at += (uint32_t)sizeof(capture_annotation)) {
     capture_annotation row;
     memcpy(&row, (const char *)data + at, sizeof row);
+    self->rows++;
     const bool is_moment = row.start_ns == row.end_ns;
     self->marks += is_moment && has_role(self, row.name, IS_STEP) && has_role(self, row.domain, IS_DOMAIN);
     self->ranges += !is_moment && has_role(self, row.name, IS_NAMED);
