@@ -48,6 +48,7 @@ const char inject_ranges_no_room[] = "";
 static ring_writer *_Atomic used;
 static _Atomic bool still;
 static range_thread *_Atomic pool;
+static _Atomic uint32_t places; /* of the pool that are taken */
 static open_span spans[SPANS];
 static _Atomic uint64_t spans_begun;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -65,6 +66,7 @@ static void give_back(void *thread) {
   }
   mine = NULL;
   atomic_store_explicit(&self->taken, 0, memory_order_release);
+  atomic_fetch_sub_explicit(&places, 1, memory_order_release);
 }
 
 static void prepare(void) {
@@ -78,11 +80,15 @@ void inject_ranges_use(ring_writer *ring) { atomic_store_explicit(&used, ring, m
 
 void inject_ranges_pause(bool paused) { atomic_store_explicit(&still, paused, memory_order_release); }
 
+/* A thread without one comes here with each of its ranges: while all are taken it looks at one number. */
 static range_thread *take_place(void) {
   range_thread *all = atomic_load_explicit(&pool, memory_order_acquire);
-  for (uint32_t i = 0; all && i < THREADS; i++) {
+  for (uint32_t i = 0; all && i < THREADS && atomic_load_explicit(&places, memory_order_acquire) < THREADS; i++) {
     uint32_t taken = 0;
-    if (!atomic_compare_exchange_strong(&all[i].taken, &taken, 1)) continue;
+    if (atomic_load_explicit(&all[i].taken, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong(&all[i].taken, &taken, 1))
+      continue;
+    atomic_fetch_add_explicit(&places, 1, memory_order_relaxed);
     all[i].depth = 0;
     all[i].rows = all[i].spans = all[i].strings = all[i].code = (ring_lane){0};
     memset(all[i].names, 0, sizeof all[i].names);

@@ -60,12 +60,19 @@ class Marks(Record):
 
     def test_ranges_for_which_there_is_no_room_are_counted(self):
         """Places are there for 512 threads, and 16 MiB for registered names. The ring has room for fewer threads."""
-        _, _, err, figures = self.record("init", "crowd=520", "settle", options=("--sink", "chrome_trace"))
+        _, _, err, figures = self.record("init", "crowd=600", "settle", options=("--sink", "chrome_trace"))
         crowd = [event for event in self.trace_events() if event.get("name") == "crowd" and event.get("ph") == "X"]
         self.assertGreater(len(crowd), 50)
-        self.assertEqual(len(crowd) + sum(figures["lost"].values()), 520, err)
+        self.assertEqual(len(crowd) + sum(figures["lost"].values()), 600, err)
         _, _, err, figures = self.record("init", "names=17000", "settle")
         self.assertGreaterEqual(sum(figures["lost"].values()), 17000 - ((16 << 20) - len("many") - 1) // 1001, err)
+
+    def test_a_thread_without_a_place_is_not_held_up(self):
+        """It asks for one with each of its ranges."""
+        _, out, err, _ = self.record("init", "beyond=600", "settle")
+        first_ns, last_ns = map(int, out.split())
+        self.assertGreater(first_ns, 0, err)
+        self.assertLess(last_ns, 3 * first_ns)
 
     def test_long_registered_names_are_cut(self):
         """JAX registers one for each operation that it compiles."""

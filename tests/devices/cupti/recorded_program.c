@@ -15,6 +15,7 @@
  *   wide=N            N steps in ranges with wide names, which surround others with wide names
  *   names=N           N ranges, each with a registered name of 3000 bytes
  *   crowd=N           N threads at a time with a range each
+ *   beyond=N          the same, and prints what a range costs the first and the last of them, in ns
  *   elsewhere         the same, launched by another thread
  *   until_stopped     steps until it records no more
  *   settle            wait until the recorder has taken what was done    started, stopped   until it records, or not
@@ -28,6 +29,7 @@
  *   pid               prints its process number                 allocate    takes memory, and no more
  */
 #include "fake_cupti.h"
+#include "recorded_ranges.h"
 
 #include <pdhost/clocks.h>
 #include <pdhost/mark.h>
@@ -190,8 +192,7 @@ static bool is_settled(uint32_t flushes) { return fake_get().flushes >= flushes 
 static bool is_started(uint32_t flushes) { return (void)flushes, fake_get().kernel_on; }
 static bool is_stopped(uint32_t flushes) { return (void)flushes, !fake_get().kernel_on; }
 
-/* The ring is made behind the first records. */
-static void begin_ranges(void) {
+void recorded_begin(void) {
   (void)fake_driver_launch("_Z5beginv");
   fake_finish(0);
   wait_until(is_settled, fake_get().flushes);
@@ -199,7 +200,7 @@ static void begin_ranges(void) {
 
 /* Without copies, so that what repeats says nothing of steps. */
 static void marked_steps(int count) {
-  begin_ranges();
+  recorded_begin();
   pd_mark_step();
   for (int i = 0; i < count; i++) {
     pd_mark_input_begin();
@@ -213,103 +214,6 @@ static void marked_steps(int count) {
     pd_mark_step();
   }
 }
-
-#if PD_MARKS
-static void *end_range(void *number) {
-  nvtxRangeEnd(*(const nvtxRangeId_t *)number);
-  return NULL;
-}
-
-static nvtxRangeId_t begin_span(void) {
-  const nvtxEventAttributes_t event = pd_mark_event("my span");
-  return nvtxRangeStartEx(&event);
-}
-
-/* Each overlaps the one before it, which another thread ends. */
-static void spans(int count) {
-  begin_ranges();
-  const nvtxRangeId_t outer = nvtxRangeStartA("all of it");
-  nvtxRangeId_t before = begin_span();
-  for (int i = 1; i <= count; i++) {
-    pthread_t thread;
-    (void)fake_driver_launch("_Z4workv");
-    usleep(300);
-    fake_finish(0);
-    nvtxRangeId_t next = i < count ? begin_span() : 0;
-    if (pthread_create(&thread, NULL, end_range, &before) != 0) abort();
-    (void)pthread_join(thread, NULL);
-    before = next;
-  }
-  nvtxRangeEnd(outer);
-  nvtxRangeEnd(outer); /* a number that is used up */
-}
-
-static void wide(int count) {
-  const nvtxDomainHandle_t domain = nvtxDomainCreateW(L"gr\u00fc\u00dfe");
-  nvtxEventAttributes_t event = pd_mark_event("");
-  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  event.message.registered = nvtxDomainRegisterStringW(domain, L"\u6b65\U0001f600");
-  nvtxEventAttributes_t plain = pd_mark_event("");
-  plain.messageType = NVTX_MESSAGE_TYPE_UNICODE;
-  plain.message.unicode = L"\u0448\u0430\u0433";
-  begin_ranges();
-  for (int i = 0; i < count; i++) {
-    nvtxRangePushA("outer");
-    nvtxRangePushW(L"inner");
-    nvtxRangePop();
-    const nvtxRangeId_t begun = nvtxRangeStartW(L"began");
-    nvtxMarkW(L"moment");
-    nvtxDomainRangePushEx(domain, &event);
-    nvtxDomainRangePushEx(domain, &plain);
-    (void)fake_driver_launch("_Z4workv");
-    usleep(300);
-    fake_finish(0);
-    nvtxDomainRangePop(domain);
-    nvtxDomainRangePop(domain);
-    nvtxRangeEnd(begun);
-    nvtxRangePop();
-  }
-}
-
-static void names(int count) {
-  const nvtxDomainHandle_t domain = nvtxDomainCreateA("many");
-  nvtxEventAttributes_t event = pd_mark_event("");
-  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  begin_ranges();
-  for (int i = 0; i < count; i++) {
-    char name[3001];
-    (void)snprintf(name, sizeof name, "%0*d%02000d", 1000, i, 0);
-    event.message.registered = nvtxDomainRegisterStringA(domain, name);
-    nvtxDomainRangePushEx(domain, &event);
-    nvtxDomainRangePop(domain);
-  }
-}
-
-static pthread_barrier_t gate;
-
-static void *one_range(void *unused) {
-  nvtxRangePushA("crowd");
-  nvtxRangePop();
-  (void)pthread_barrier_wait(&gate); /* until then the thread keeps its place */
-  return unused;
-}
-
-static void crowd(int count) {
-  pthread_t threads[1024];
-  pthread_attr_t small;
-  begin_ranges();
-  if (pthread_barrier_init(&gate, NULL, (unsigned)count) != 0 || pthread_attr_init(&small) != 0) abort();
-  (void)pthread_attr_setstacksize(&small, 256 << 10);
-  for (int i = 0; i < count && i < 1024; i++)
-    if (pthread_create(&threads[i], &small, one_range, NULL) != 0) abort();
-  for (int i = 0; i < count && i < 1024; i++) (void)pthread_join(threads[i], NULL);
-}
-#else
-static void names(int count) { (void)count; }
-static void crowd(int count) { (void)count; }
-static void spans(int count) { (void)count; }
-static void wide(int count) { (void)count; }
-#endif
 
 static void CUPTIAPI ignore(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data) {
   (void)user, (void)domain, (void)cbid, (void)data;
@@ -361,10 +265,11 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "until_stopped"))
     while (fake_get().kernel_on) step();
   if (is(word, "marked=")) marked_steps(number);
-  if (is(word, "spans=")) spans(number);
-  if (is(word, "wide=")) wide(number);
-  if (is(word, "names=")) names(number);
-  if (is(word, "crowd=")) crowd(number);
+  if (is(word, "spans=")) recorded_spans(number);
+  if (is(word, "wide=")) recorded_wide(number);
+  if (is(word, "names=")) recorded_names(number);
+  if (is(word, "crowd=")) recorded_crowd(number);
+  if (is(word, "beyond=")) recorded_beyond(number);
   if (is(word, "kinds")) one_by_one = false;
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
