@@ -143,14 +143,27 @@ PD_TEST(cupti_buffers, know_what_is_out_by_epoch_and_thread) {
 
 PD_TEST(cupti_buffers, are_refilled_before_the_last_large_one_is_gone) {
   size_t bytes;
-  cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 1, 2), PD_OK);
+  cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 3, 2), PD_OK);
   cr_assert_not(cupti_buffers_low(&pool));
   (void)cupti_buffers_take(&pool, &bytes);
   (void)cupti_buffers_take(&pool, &bytes);
   cr_assert(cupti_buffers_low(&pool));
   cupti_buffers_refill(&pool);
   cr_assert_not(cupti_buffers_low(&pool));
-  cr_assert_eq(atomic_load(&pool.used), 4);
+  cr_assert_eq(atomic_load(&pool.used), 6);
+  (void)cupti_buffers_close(&pool);
+}
+
+/* A thread that launches for the first time maps nothing itself. */
+PD_TEST(cupti_buffers, are_refilled_before_the_last_small_one_is_gone) {
+  size_t bytes;
+  cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 2, 2), PD_OK);
+  cr_assert_not(cupti_buffers_low(&pool));
+  (void)cupti_buffers_take(&pool, &bytes);
+  cr_assert(cupti_buffers_low(&pool));
+  cupti_buffers_refill(&pool);
+  cr_assert_not(cupti_buffers_low(&pool));
+  cr_assert_eq(atomic_load(&pool.used), 5);
   (void)cupti_buffers_close(&pool);
 }
 

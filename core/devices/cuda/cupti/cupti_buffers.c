@@ -6,10 +6,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LARGE_SPARE = 2 };
+enum { SMALL_SPARE = 2, LARGE_SPARE = 2 };
 
-/* Each thread's buffers so far, so that a thread with little to say holds little. */
-static _Thread_local uint32_t thread_generation, thread_taken;
+/* Each thread's buffers so far, so that a thread with little to say holds little. They lie where the C library has kept
+ * room for each thread: in a library that is loaded later, a thread would take memory from the heap for them. */
+#define IN_PLACE __attribute__((tls_model("initial-exec")))
+static _Thread_local uint32_t thread_generation IN_PLACE, thread_taken IN_PLACE;
+
+static _Atomic uint32_t *count_of(cupti_buffers *self, bool large) {
+  return large ? &self->free_large_count : &self->free_small_count;
+}
 
 static void push_free(cupti_buffers *self, cupti_buffer *buffer) {
   _Atomic uint64_t *list = buffer->bytes == CUPTI_LARGE_BYTES ? &self->free_large : &self->free_small;
@@ -20,7 +26,7 @@ static void push_free(cupti_buffers *self, cupti_buffer *buffer) {
     atomic_store_explicit(&buffer->next, (uint32_t)head, memory_order_relaxed);
     next = ((head >> 32) + 1) << 32 | place;
   } while (!atomic_compare_exchange_weak_explicit(list, &head, next, memory_order_release, memory_order_relaxed));
-  if (buffer->bytes == CUPTI_LARGE_BYTES) atomic_fetch_add_explicit(&self->free_large_count, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(count_of(self, buffer->bytes == CUPTI_LARGE_BYTES), 1, memory_order_relaxed);
 }
 
 static cupti_buffer *pop_free(cupti_buffers *self, bool large) {
@@ -33,7 +39,7 @@ static cupti_buffer *pop_free(cupti_buffers *self, bool large) {
     /* Another thread may have taken it since; then the counter has moved and the exchange fails. */
     next = ((head >> 32) + 1) << 32 | atomic_load_explicit(&buffer->next, memory_order_relaxed);
   } while (!atomic_compare_exchange_weak_explicit(list, &head, next, memory_order_acquire, memory_order_acquire));
-  if (large) atomic_fetch_sub_explicit(&self->free_large_count, 1, memory_order_relaxed);
+  atomic_fetch_sub_explicit(count_of(self, large), 1, memory_order_relaxed);
   return buffer;
 }
 
@@ -167,15 +173,20 @@ void cupti_buffers_release(cupti_buffers *self, cupti_buffer *buffer) {
   push_free(self, buffer);
 }
 
-bool cupti_buffers_low(cupti_buffers *self) {
-  return atomic_load_explicit(&self->free_large_count, memory_order_relaxed) < LARGE_SPARE;
+static bool is_low(cupti_buffers *self, bool large) {
+  const uint32_t spare = large ? LARGE_SPARE : SMALL_SPARE;
+  return (int32_t)atomic_load_explicit(count_of(self, large), memory_order_relaxed) < (int32_t)spare;
 }
 
+bool cupti_buffers_low(cupti_buffers *self) { return is_low(self, false) || is_low(self, true); }
+
 void cupti_buffers_refill(cupti_buffers *self) {
-  while (cupti_buffers_low(self)) {
-    cupti_buffer *buffer = map_buffer(self, true);
-    if (!buffer) return;
-    push_free(self, buffer);
+  for (int large = 0; large <= 1; large++) {
+    while (is_low(self, large)) {
+      cupti_buffer *buffer = map_buffer(self, large);
+      if (!buffer) break;
+      push_free(self, buffer);
+    }
   }
 }
 

@@ -37,8 +37,8 @@ typedef struct cupti_buffers {
   uint32_t slot_count;
   uint32_t generation; /* tells pools apart in the threads' own counters */
   uint64_t max_bytes;
-  _Atomic uint32_t used;                   /* slots mapped or being mapped */
-  _Atomic uint32_t free_large_count;       /* may lag behind the list */
+  _Atomic uint32_t used;                               /* slots mapped or being mapped */
+  _Atomic uint32_t free_small_count, free_large_count; /* may lag behind the lists */
   _Atomic uint64_t free_small, free_large; /* a counter against reuse in the upper half, slot + 1 in the lower */
   _Atomic uint32_t queue;                  /* slot + 1 of the newest completed one */
   _Atomic uint32_t session, epoch;         /* stamped on what is handed out */
@@ -62,7 +62,7 @@ cupti_buffer *cupti_buffers_following(cupti_buffers *self, const cupti_buffer *b
 /* Zeroes a decoded buffer and makes it free. Read its follower first. */
 void cupti_buffers_release(cupti_buffers *self, cupti_buffer *buffer);
 
-/* Whether the decoder should map another large buffer, and that. */
+/* Whether the decoder should map more, so that there are some of each size for the next threads, and that. */
 bool cupti_buffers_low(cupti_buffers *self);
 void cupti_buffers_refill(cupti_buffers *self);
 
