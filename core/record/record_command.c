@@ -18,7 +18,7 @@
 
 typedef struct record_options {
   bool help, starts_on_signal, is_required, marks_torch, marks_modules, yields;
-  const char *out, *cupti, *step;
+  const char *out, *cupti, *step, *pid;
   double duration_s, start_after_s, last_s;
   uint64_t steps;
   record_host_way host;
@@ -69,9 +69,9 @@ static const args_option rows[] = {
      .code = (int)offsetof(record_options, out)},
     {.name = "--duration",
      .value = ARGS_REQUIRED,
-     .argument = "SECONDS",
-     .help = "how long to record, from the first launch on (60); all: until the program ends",
-     .allowed = "seconds, as in 30 or 30s, or all",
+     .argument = "TIME",
+     .help = "how long to record, from the first launch on: 30s, 5m, 1h (60s); all: until the program ends",
+     .allowed = "a time of at most 24 hours, as in 30, 30s, 5m or 1h, or all",
      .take = take_duration,
      .code = (int)offsetof(record_options, duration_s)},
     {.name = "--steps",
@@ -82,17 +82,18 @@ static const args_option rows[] = {
      .take = take_steps},
     {.name = "--last",
      .value = ARGS_REQUIRED,
-     .argument = "SECONDS",
-     .help = "keep only the last SECONDS, for as long as the program runs, and report them at its end, and when "
+     .argument = "TIME",
+     .help = "keep only the last 10s, 5m or another TIME, for as long as the program runs, and report them at its end, "
+             "and when "
              "pdhost snapshot or SIGUSR2 asks for it",
-     .allowed = "seconds, as in 10 or 10s",
+     .allowed = "a time, as in 10, 10s or 5m",
      .take = args_take_seconds,
      .code = (int)offsetof(record_options, last_s)},
     {.name = "--start-after",
      .value = ARGS_REQUIRED,
-     .argument = "SECONDS",
-     .help = "let the program run for this time before the recording begins",
-     .allowed = "seconds, as in 60 or 60s",
+     .argument = "TIME",
+     .help = "let the program run for this time before the recording begins: 60s, 5m, 1h",
+     .allowed = "a time of at most 24 hours, as in 60, 60s, 5m or 1h",
      .take = args_take_seconds,
      .code = (int)offsetof(record_options, start_after_s)},
     {.name = "--start-on-signal",
@@ -131,6 +132,12 @@ static const args_option rows[] = {
      .offer = ARGS_OFFER_FILE,
      .take = args_take_text,
      .code = (int)offsetof(record_options, cupti)},
+    {.name = "--pid", /* as other tools have it */
+     .value = ARGS_REQUIRED,
+     .argument = "PID",
+     .help = "",
+     .take = args_take_text,
+     .code = (int)offsetof(record_options, pid)},
     {.name = "--require",
      .help = "exit with 6 if the program succeeds but nothing could be recorded",
      .take = args_take_flag,
@@ -143,7 +150,7 @@ static int record_main(int argc, char **argv);
 const args_command record_command = {
     .name = "record",
     .summary = "run a CUDA program as it is, and say what holds it up",
-    .usage = "[--out FOLDER] [--duration SECONDS] [--steps N] [--start-after SECONDS] [--sink NAME[:KEY=VALUE,...]] -- "
+    .usage = "[--out FOLDER] [--duration TIME] [--steps N] [--start-after TIME] [--sink NAME[:KEY=VALUE,...]] -- "
              "COMMAND "
              "[ARGUMENTS]",
     .description =
@@ -226,6 +233,13 @@ static double duration_of(const record_options *options) {
 static int record(cli_args *args, const record_options *options, char **command, error *err) {
   char library[2176] = "";
   config *settings = NULL;
+  if (options->pid) {
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "record: --pid %s: a program that runs already cannot be recorded; end it, and start it again as "
+              "pdhost record -- COMMAND",
+              options->pid);
+    return CODE_USAGE;
+  }
   if (args->word_count) {
     error_set(err, PD_INVALID, CODE_USAGE, "record: %s: write -- before the command, as in pdhost record -- %s",
               args->words[0], args->words[0]);

@@ -151,9 +151,9 @@ void record_ends_tell(const record_rings *rings, const char *command, bool begun
     log_line(
         PD_LOG_WARN, NULL, "nothing was recorded: no process that %s started reached pdhost's recorder: %s", command,
         why ? why
-            : "none initialised CUDA, or CUDA was initialised where pdhost's environment is missing (env -i, sudo, "
-              "ssh, srun, a container) or by a process that was started before; put pdhost record -- right before "
-              "the program itself, in the same place");
+            : "it uses no GPU, or it loses pdhost's environment (env -i, sudo, ssh, srun, a container), or a process "
+              "that was started before does the work; put pdhost record -- right before the program that uses the GPU, "
+              "in the same place");
   }
 }
 

@@ -270,7 +270,7 @@ static int open_all(job *self, error *err) {
   char why[256];
   const char *folder = self->settings->run.trace_dir;
   if (files_make_folder(folder, why, sizeof why) != PD_OK) {
-    error_set(err, PD_IO, CODE_OUTPUT, "record: %s: %s; name another folder with --out", folder, why);
+    error_set(err, PD_IO, CODE_OUTPUT, "record: %s; name another folder with --out", why);
     return CODE_OUTPUT;
   }
   if (record_session_open(&self->session, self->request->cupti, err) != PD_OK) return CODE_OUTPUT;
@@ -322,8 +322,10 @@ int record_job_run(config *settings, const record_request *request) {
              other);
   const bool is_recorded = request->library && !other && open_all(&self, &err) == CODE_DONE;
   if (is_recorded) record_ends_tell_ranges(request->library);
-  if (err.count) log_line(PD_LOG_WARN, NULL, "the program runs unrecorded");
-  error_print(&err);
+  if (err.count) {
+    char line[ERROR_LINE_BYTES];
+    log_line(PD_LOG_WARN, NULL, "%s; the program runs unrecorded", error_first_line(&err, line, sizeof line));
+  }
   error_clear(&err);
   const int code = run_program(&self, is_recorded, &err);
   error_print(&err);

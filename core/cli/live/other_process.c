@@ -1,8 +1,10 @@
 /* See other_process.h. */
 #include "other_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,9 @@ long other_process_parent(long pid) {
   const char *at = status_of(pid, "\nPPid:", text, sizeof text);
   return at ? strtol(at, NULL, 10) : 0;
 }
+
+/* One of another user is there, too. */
+bool other_process_is_there(long pid) { return pid <= INT_MAX && (kill((pid_t)pid, 0) == 0 || errno != ESRCH); }
 
 bool other_process_has_child(long pid) {
   char name[64], text[32];

@@ -10,6 +10,8 @@
 ssize_t other_process_read(long pid, const char *name, char *text, size_t room);
 /* 0: not known. */
 long other_process_parent(long pid);
+/* There is such a process, of any user. */
+bool other_process_is_there(long pid);
 /* It has started a process. Some systems do not say. */
 bool other_process_has_child(long pid);
 bool other_process_is_pdhost(long pid);

@@ -66,7 +66,10 @@ static int ask(const void *user, error *err) {
     return CODE_USAGE;
   }
   const long pid = find_recorder(given, number);
-  if (!pid)
+  if (!pid && !other_process_is_there(given))
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "pause: there is no process %ld; give that of pdhost, or of a program that pdhost record started", given);
+  else if (!pid)
     error_set(err, PD_INVALID, CODE_USAGE,
               "pause: process %ld is neither a run of pdhost, nor a pdhost record, nor started by one", given);
   else if (kill((pid_t)pid, number) != 0)

@@ -71,7 +71,11 @@ static int ask(const void *user, error *err) {
     return CODE_USAGE;
   }
   const long pid = find_recorder(given);
-  if (!pid)
+  if (!pid && !other_process_is_there(given))
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "snapshot: there is no process %ld; give that of pdhost record --last, or of a program that it started",
+              given);
+  else if (!pid)
     error_set(err, PD_INVALID, CODE_USAGE,
               "snapshot: process %ld is neither a pdhost record --last nor started by one; start the program with "
               "pdhost record --last 10s -- COMMAND",

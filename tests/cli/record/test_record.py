@@ -179,12 +179,12 @@ class Clear(Record):
     """What stands in the way is said in one line, and the program runs on."""
 
     def test_no_gpu_program(self):
-        self.unrecorded(command=("sh", "-c", "exit 4"), said="reached pdhost's recorder: none initialised CUDA", code=4)
+        self.unrecorded(command=("sh", "-c", "exit 4"), said="reached pdhost's recorder: it uses no GPU, or ", code=4)
 
     def test_a_program_without_the_environment(self):
         """What is not known is not said: this one did initialise CUDA."""
         _, warnings = self.unrecorded(command=("env", "-i", PROGRAM, "init", "steps=30"), said="reached pdhost's recorder")
-        self.assertIn("where pdhost's environment is missing (env -i, ", warnings[0])
+        self.assertIn("it loses pdhost's environment (env -i, ", warnings[0])
 
     def test_nothing_launched(self):
         self.unrecorded("init", "exit=5", said="nothing was launched", code=5)
@@ -231,6 +231,32 @@ class Clear(Record):
         code, _, err = self.run_pdhost("record", "python", "train.py", watch=False)
         self.assertEqual(code, 2)
         self.assertIn("record: python: write -- before the command, as in pdhost record -- python", err)
+
+    def test_a_program_that_runs_already(self):
+        for words in (("--pid", "1"), ("--pid=1", "--", "true")):
+            code, out, err = self.run_pdhost("record", *words, watch=False)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn("record: --pid 1: a program that runs already cannot be recorded; end it, and start it again as "
+                          "pdhost record -- COMMAND", err)
+        self.assertNotIn("--pid", self.run_pdhost("record", "--help", watch=False)[1])
+
+    def test_a_file_where_the_folder_is_to_be(self):
+        with open(self.path("mine"), "w", encoding="ascii"):
+            pass
+        _, warnings = self.unrecorded("say=on", said="record: mine: folder cannot be made: a file of that name is in the way; "
+                                      "name another folder with --out; the program runs unrecorded", options=("--out", "mine"))
+        self.assertEqual(len(warnings), 1)
+
+    def test_times_and_their_units(self):
+        for time in ("30", "30s", "30m", "1.5h", "all"):
+            code, _, err = self.run_pdhost("record", "-q", "--duration", time, "--", "true", watch=False)
+            self.assertEqual(code, 0, err)
+        for time in ("2d", "30min", "25h", "0", "-1s"):
+            code, _, err = self.run_pdhost("record", "--duration", time, "--", "true", watch=False)
+            self.assertEqual(code, 2, err)
+            self.assertIn(f"--duration {time}: not allowed; allowed: a time of at most 24 hours, as in 30, 30s, 5m or 1h, or all",
+                          err)
+        self.assertIn("30s, 5m, 1h", " ".join(self.run_pdhost("record", "--help", watch=False)[1].split()))
 
     def test_a_recording_without_a_file_says_how_to_get_one(self):
         words = ("init", "steps=50", "settle")

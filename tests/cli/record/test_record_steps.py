@@ -261,9 +261,12 @@ class Last(Record):
         self.addCleanup(other.kill)
         plain = self.start("record", "--", PROGRAM, "pid", "sleep=60000", watch=False)
         plain.stdout.readline()
-        for pid in (other.pid, plain.pid, 999999999, "x", ""):
+        for pid, said in ((other.pid, "is neither a pdhost record --last nor"), (plain.pid, "is neither a pdhost record --last"),
+                          (999999999, "there is no process 999999999; give that of pdhost record --last, or"),
+                          (99999999999, "there is no process 99999999999;"), ("x", "expected the number"), ("", "expected")):
             code, _, err = self.run_pdhost("snapshot", str(pid), watch=False)
             self.assertEqual(code, 2, err)
+            self.assertIn(said, err)
         self.assertIsNone(other.poll())
         self.assertIsNone(plain.poll())
         plain.send_signal(signal.SIGTERM)
