@@ -7,7 +7,6 @@ in this process. Beside the marks a thread of its own looks a hundred times a se
 program's own code. The program never sees an exception of this file.
 """
 import atexit
-import ctypes
 import functools
 import importlib.abc
 import importlib.machinery
@@ -307,11 +306,21 @@ def wishes():
 class Watch(importlib.abc.MetaPathFinder):
     """Calls what marks a module when it has been imported."""
 
-    def __init__(self, library, session):
-        self.library, self.session = library, session
+    def __init__(self, path, session):
+        self.path, self.session, self.library = path, session, None
         self.wanted = {}
         for what in wishes():
             self.wanted.update(DOES.get(what, {}))
+
+    def load(self):
+        """The recorder's library, once it is needed: most programs in Python import no torch."""
+        global SAMPLER
+        if self.library is None:
+            import ctypes
+            self.library = ctypes.PyDLL(self.path)
+            if "code" in wishes():
+                SAMPLER = Sampler(self.library)
+        return self.library
 
     def find_spec(self, name, path, target=None):
         mark = self.wanted.pop(name, None)
@@ -323,7 +332,7 @@ class Watch(importlib.abc.MetaPathFinder):
         def run_and_mark(module):
             plain(module)
             try:
-                mark(module, self.library, self.session)
+                mark(module, self.load(), self.session)
             except Exception:  # another version of PyTorch: pdhost says that the marks are missing
                 pass
 
@@ -332,13 +341,9 @@ class Watch(importlib.abc.MetaPathFinder):
 
 
 def watch():
-    global SAMPLER
     session, path = os.environ.get("PDHOST_RECORD"), os.environ.get("CUDA_INJECTION64_PATH")
     if session and path:
-        library = ctypes.PyDLL(path)
-        sys.meta_path.insert(0, Watch(library, session))
-        if "code" in wishes():
-            SAMPLER = Sampler(library)
+        sys.meta_path.insert(0, Watch(path, session))
 
 
 def run_next():

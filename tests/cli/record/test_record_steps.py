@@ -110,6 +110,11 @@ class Torch(PythonRecord):
         for row in figures["step_rows"]:
             self.assertGreater(row["data_wait_ns"], 2e6)
 
+    def test_a_program_that_imports_no_torch_loads_no_recorder(self):
+        said = "import sys; print('ctypes' in sys.modules, 'libpdhost_record' in open('/proc/self/maps').read())"
+        out = self.record(command=(sys.executable, "-c", said), options=("--torch",), env=self.env)[1]
+        self.assertEqual(out, "False False\n")
+
     def test_a_program_that_imports_no_torch_is_told_of(self):
         code, _, err, figures = self.record("init", "steps=50", "settle", options=("--torch",))
         self.assertEqual((code, len(figures["step_rows"])), (0, 50), err)
