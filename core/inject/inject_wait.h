@@ -14,7 +14,7 @@ void inject_wait_tell(inject_event *self);
 /* False: it did not happen within `patience_ns`. It stays as it is. */
 bool inject_wait_for(inject_event *self, int64_t patience_ns);
 
-/* Of several threads one at a time gets the event, and has it until it tells of it again. False: not within
+/* One thread at a time gets the event, and has it until it tells of it again. False: it did not get it within
  * `patience_ns`. */
 bool inject_wait_turn(inject_event *self, int64_t patience_ns);
 

@@ -53,19 +53,23 @@ static void link_newest(record_names *self, record_name *name, int64_t now_ns) {
   self->newest = name;
 }
 
-static void drop(record_names *self, record_name *name) {
-  record_name **at = bucket_of(self, name->id);
-  while (*at != name) at = &(*at)->next;
-  *at = name->next;
-  unlink_used(self, name);
-  self->bytes -= sizeof *name + name->bytes;
+static void drop_oldest(record_names *self) {
+  record_name *gone = self->oldest, **at = bucket_of(self, gone->id);
+  while (*at != gone) at = &(*at)->next;
+  *at = gone->next;
+  self->oldest = gone->newer;
+  if (self->oldest)
+    self->oldest->older = NULL;
+  else
+    self->newest = NULL;
+  self->bytes -= sizeof *gone + gone->bytes;
   self->count--;
-  free(name);
+  self->dropped++;
+  free(gone);
 }
 
 static bool add_one(record_names *self, uint32_t thread, uint32_t id, const void *row, uint64_t bytes, int64_t now_ns) {
-  record_name *before = find(self, id);
-  if (before) drop(self, before);
+  if (find(self, id)) return true; /* a number has one text */
   if (self->count >= self->bucket_count && !grow(self)) return false;
   record_name *name = malloc(sizeof *name + bytes);
   if (!name) return false;
@@ -78,7 +82,7 @@ static bool add_one(record_names *self, uint32_t thread, uint32_t id, const void
   link_newest(self, name, now_ns);
   self->bytes += sizeof *name + bytes;
   self->count++;
-  for (; self->bytes > RECORD_NAMES_BYTES; self->dropped++) drop(self, self->oldest);
+  while (self->oldest && self->bytes > RECORD_NAMES_BYTES) drop_oldest(self);
   return true;
 }
 
@@ -116,7 +120,10 @@ void record_names_write(const record_names *self, capture_writer *writer, int64_
 }
 
 void record_names_free(record_names *self) {
-  while (self->oldest) drop(self, self->oldest);
+  for (record_name *at = self->oldest, *next; at; at = next) {
+    next = at->newer;
+    free(at);
+  }
   free(self->buckets);
   *self = (record_names){0};
 }
