@@ -40,7 +40,7 @@ typedef struct found_steps {
   double match;         /* 0 to 1 */
   uint64_t warm;        /* steps at the beginning that were left out */
   char words[256];      /* how they were found, or why no loop was; no full stop */
-  char warm_words[160]; /* to be put after them: which ones were left out; "": none */
+  char warm_words[192]; /* to be put after them: which ones were left out; "": none */
 } found_steps;
 
 /* Whether only an optimizer launches a kernel of this name. */
