@@ -26,7 +26,7 @@ typedef struct config_input {
   const char *color;        /* --color, for the sinks' keys of that name; NULL: not given */
   bool is_analysis;         /* of a trace that exists: no scenario and no device, but every reader */
   const char *reader;       /* with is_analysis: a name, or the path of one more reader, which comes first; or NULL */
-  bool no_python;           /* with is_analysis: reader.kineto.no_python, whatever the assignments say */
+  bool no_python;           /* with is_analysis: reader.kineto.python=none, whatever the assignments say */
   bool tries_plugins;       /* plugins_try_first: for commands that only look at the configuration */
 } config_input;
 

@@ -70,8 +70,7 @@ pd_status config_read_layers(config *self, const config_input *input, error *err
     const config_assignment *at = &input->assignments[i];
     if (!add_entry(self, at->section, at->key, at->value, at->origin, 0)) return config_no_memory(err);
   }
-  if (input->is_analysis && input->no_python &&
-      !add_entry(self, "reader.kineto", "no_python", "true", "command line", 0))
+  if (input->is_analysis && input->no_python && !add_entry(self, "reader.kineto", "python", "none", "--no-python", 0))
     return config_no_memory(err);
   return PD_OK;
 }

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static const char *const python_choices[] = {"lines", "modules", "none", NULL};
 static const pd_option rows[] = {
-    PD_OPTION(kineto_options, python, .def = "false",
-              .help = "read nn.Module calls of python_function events; they are most of a file that has them"),
-    PD_OPTION(kineto_options, no_python, .def = "false",
-              .help = "skip python_function events: no file and line in Evidence; pdhost analyze --no-python"),
+    PD_OPTION_CHOICE(kineto_options, python, .def = "lines", .choices = python_choices,
+                     .help =
+                         "what is read of python_function events, most of a file that has them: the lines of calls; "
+                         "nn.Module calls, too; or none, as pdhost analyze --no-python sets it"),
 };
 
 static bool holds(const char *first, uint64_t bytes, const char *word) {
@@ -35,7 +36,9 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   if (!self) return PD_NO_MEMORY;
   self->host = host;
   self->path = path;
-  self->options = *(const kineto_options *)options;
+  const char *python = ((const kineto_options *)options)->python;
+  self->reads_modules = strcmp(python, "modules") == 0;
+  self->skips_python = strcmp(python, "none") == 0;
   kineto_args_prepare();
   const pd_status status = input_open(&self->input, path);
   if (status == PD_OK) {

@@ -8,8 +8,7 @@
 #include <pdhost/reader.h>
 
 typedef struct kineto_options {
-  bool python;    /* nn.Module calls of python_function events as well */
-  bool no_python; /* no python_function event at all */
+  const char *python; /* what is read of python_function events: lines, modules as well, or none */
 } kineto_options;
 
 /* What an event is, by its category: today's names, and those of 2021. */
@@ -141,7 +140,8 @@ typedef struct kineto_reader {
   const pd_intake *intake;
   const char *path;
   input input;
-  kineto_options options;
+  bool reads_modules; /* nn.Module calls of python_function events */
+  bool skips_python;  /* all python_function events */
   kineto_names names;
   kineto_collectives collectives;
   kineto_layout layout;

@@ -68,7 +68,7 @@ static bool read_event(kineto_reader *self) {
     kineto_event event;
     bool cut = false;
     const char *at = begin_of(self), *end = end_of(self);
-    const char *after = kineto_event_scan(&self->layout, self->options.no_python, at, end, &event, &cut);
+    const char *after = kineto_event_scan(&self->layout, self->skips_python, at, end, &event, &cut);
     const bool is_several = holds_another(at, after ? after : end_of(self));
     if (after && !is_several) {
       kineto_event_take(self, &event, offset_of(self, at));

@@ -80,7 +80,7 @@ static void take_range(kineto_reader *self, kineto_event *event, kineto_category
 
 static void take_python(kineto_reader *self, kineto_event *event, const kineto_name *name) {
   const pd_intake *intake = self->intake;
-  if (name->role == RANGE_ROLE_MODULE && self->options.python)
+  if (name->role == RANGE_ROLE_MODULE && self->reads_modules)
     take_range(self, event, KINETO_PYTHON, name);
   else if (name->role == RANGE_ROLE_CODE && PD_HAS(pd_intake, intake, frame) && intake->frame)
     intake->frame(intake, thread_of(self, event), name->id, event->start_ns, event->start_ns + event->duration_ns);
@@ -244,7 +244,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
     self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
     return;
   }
-  if (category == KINETO_PYTHON && self->options.no_python) {
+  if (category == KINETO_PYTHON && self->skips_python) {
     self->left++;
     self->left_python++;
     self->facts |= PD_FACT_FRAMES_SKIPPED;

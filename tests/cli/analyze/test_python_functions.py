@@ -31,7 +31,7 @@ class PythonFunctions(KinetoCase):
                                  "ts": 100, "dur": 50, "args": {"Python id": 1}}]
         figures, err = self.read(json.dumps({**made.head, "traceEvents": events}))
         self.assertEqual((self.steps(figures), self.warnings(err)), (expected, []))
-        code, out, _ = self.run_pdhost("analyze", "--full", "-o", "reader.kineto.python=true", "made.json", watch=False)
+        code, out, _ = self.run_pdhost("analyze", "--full", "-o", "reader.kineto.python=modules", "made.json", watch=False)
         self.assertEqual(code, 0)
         self.assertIn("Net_0", out)
 
