@@ -218,13 +218,19 @@ static int finish(import_state *self) {
   return CODE_DONE;
 }
 
-/* All files. In a folder, what cannot be read is skipped, as long as one can. */
+/* A file that nobody named: one of a folder, or the capture of one of the processes that were recorded, which may have
+ * been killed before anything of it was whole. */
+static bool may_be_skipped(const import_request *request, uint32_t file) {
+  return (request->in_folder && request->in_folder[file]) || (request->is_recording && request->file_count > 1);
+}
+
+/* All files. What may be skipped and cannot be read is, as long as one can. */
 static int read_files(import_state *self) {
   const import_request *request = self->request;
   int code = CODE_DONE, skipped = CODE_DONE;
   for (uint32_t i = 0; i < request->file_count && code == CODE_DONE && !signals_pending(); i++) {
     code = import_file(&self->services, self->settings, request, request->files[i], take_window, self);
-    if (code != CODE_CONFIG || !request->in_folder || !request->in_folder[i]) continue;
+    if (code != CODE_CONFIG || !may_be_skipped(request, i)) continue;
     log_line(PD_LOG_WARN, NULL, "%s: skipped, since it cannot be read", request->files[i]);
     skipped = code;
     code = CODE_DONE;

@@ -137,6 +137,16 @@ class Trees(Record):
         self.assertEqual(glob.glob(self.path("results/record/latest/*.pdcap")), [])
         self.assertEqual([pid for pid in os.listdir("/proc") if pid.isdigit() and self.has_in_environment(pid, folder)], [])
 
+    def test_a_capture_that_cannot_be_read_does_not_take_the_others_away(self):
+        """As that of a process that was killed before anything of it was whole."""
+        command = ("sh", "-c", f"'{PROGRAM}' init steps=50 settle; sleep 1; truncate -s 400 there/*.pdcap; "
+                               f"exec '{PROGRAM}' init steps=40 settle")
+        code, _, err, figures = self.record(command=command, options=("--out", "there"))
+        self.assertEqual(code, 0, err)
+        self.assertIsNotNone(figures, err)
+        self.assertEqual(len(figures["step_rows"]), 40, err)
+        self.assertIn(": skipped, since it cannot be read", err)
+
     @staticmethod
     def has_in_environment(pid, text):
         try:
