@@ -2,8 +2,8 @@
  * The steps of a program that did not mark them. The loop is found by what it launches: the sequence of (kernel, grid)
  * in launch order repeats with a period, in at least half of the launches. Periods nest (a layer, a micro-batch, a
  * step), so the one that is taken agrees best, and it has to hold what only a step has: an optimizer's kernel, or a
- * copy from the host of the same size each time. Without either it has to repeat more often than any network has
- * layers. What comes before and after the loop belongs to no step. "No loop" is an answer. [any thread]
+ * copy of a batch from the host, of the same size each time. Without either it has to repeat more often than any
+ * network has layers. What comes before and after the loop belongs to no step. "No loop" is an answer. [any thread]
  *
  * A step ends after its last launch, the ranges around that and the loop's waits for it: in the middle of the time up
  * to what is recorded next, where a loop that marks its steps sets the mark.
