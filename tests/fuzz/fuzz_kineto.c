@@ -4,6 +4,6 @@
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
-  const bool options[] = {true, bytes % 2 == 1}; /* python, no_python */
+  const char *const options[] = {bytes % 2 ? "none" : "modules"}; /* reader.kineto.python */
   return fuzz_reader(data, bytes, options);
 }
