@@ -240,19 +240,20 @@ static bool at_copy(const launch_sequence *all, const stretch *loop, uint64_t fr
 }
 
 /* Where a model does not fit into the device's memory, each layer's weights are copied from the host before it runs:
- * more copies than a batch has, and they take longer than the layer's kernels. */
+ * more copies and bytes than a batch has, and they take longer than the layer's kernels. */
 static bool copies_weights(const launch_sequence *all, const stretch *loop, uint64_t period) {
-  enum { BATCH_COPIES = 4 }; /* such as tokens, a mask, positions and labels */
-  const uint64_t end = loop->end + period;
-  uint64_t copies = 0;
+  enum { BATCH_COPIES = 4, LAYER_BYTES = 32 << 20 }; /* such as tokens, a mask, positions and labels */
+  const uint64_t end = loop->end + period, repeats = launches_of(loop, period) / period;
+  uint64_t copies = 0, bytes = 0;
   int64_t copied_ns = 0, launched_ns = 0;
   for (uint64_t i = 0; i < all->copy_count; i++) {
     if (all->copies[i].before < loop->begin || all->copies[i].before >= end) continue;
     copies++;
+    bytes += all->copies[i].bytes;
     copied_ns += all->copies[i].device_ns;
   }
   for (uint64_t i = loop->begin; i < end; i++) launched_ns += all->launches[i].device_ns;
-  return copies > BATCH_COPIES * (launches_of(loop, period) / period) && copied_ns > launched_ns;
+  return copies > BATCH_COPIES * repeats && bytes > LAYER_BYTES * repeats && copied_ns > launched_ns;
 }
 
 static int by_size(const void *a, const void *b) {

@@ -324,7 +324,7 @@ static pd_status add_run_tables(state *self, const pd_summary *summary, text *ou
   *of_ranks = !(PD_HAS(pd_run, self->run, ranks) && self->run->ranks) && has_table(set, "ranks_verdict", 13);
   for (uint32_t i = 0; set && i < set->count; i++) {
     const layout_options layout = layout_of(self, set->tables[i]);
-    /* The verdict of all ranks is no table in print: the host prints it at the end. */
+    /* The verdict of all ranks is no table in print: the host prints it before all others. */
     if (!strcmp(set->tables[i]->id, "ranks_verdict")) continue;
     if (self->run->timer_only || is_viewed(self->options->views, set->tables[i]->id))
       layout_table(out, set->tables[i], &layout);

@@ -282,8 +282,8 @@ typedef struct pd_trace {
   /* The bytes of a batch that is on the device before its step: a captured graph, which reads one place alone, has it
    * copied there. 0: there is none, it is not known, or the run's steps are graphs already or cannot be. */
   uint64_t graph_input_bytes;
-  /* How the steps of another program's window were found, which does not mark them; NULL: it marks them, or none were
-   * found. */
+  /* How the steps of another program's window were found, which does not mark steps of training; NULL: it marks them,
+   * or none were found. */
   const char *steps_found;
 } pd_trace;
 
