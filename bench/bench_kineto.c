@@ -243,7 +243,7 @@ static double json_bytes(const char *path) {
 }
 
 static bool read_into(const char *path, const pd_intake *table) {
-  long long options[64] = {0}; /* all of the reader's are off */
+  const char *const options[] = {"lines"}; /* reader.kineto.python */
   void *state = NULL;
   const bool good = reader->open(&host, options, path, &state) == PD_OK && reader->next_window(state, table) == PD_OK;
   if (state) reader->close(state);
