@@ -33,8 +33,11 @@ enum {
   FEWEST_BLOCKS = 16,
   KERNELS_WITHOUT_CALLS = 100
 };
-/* A thread of the program whose context ends waits so long for a flush that runs already. */
-#define LEAVING_NS INT64_C(100000000)
+/* So long a flush that runs already is waited for where there is no later chance: by a thread of the program whose
+ * context ends, and at the end of what is recorded. */
+#define LAST_CHANCE_NS INT64_C(100000000)
+/* Where there is one the collector goes on with its other work. */
+#define ROUND_NS (LOOK_MS * INT64_C(1000000))
 
 static struct {
   inject_board *board;
@@ -55,6 +58,10 @@ static _Atomic bool alive, wanted, leaving, yielding;
 static inject_event work, left, yielded;
 /* CUPTI does not say that two flushes may run at a time: each has this first. */
 static inject_event may_flush = 1;
+/* How many flushes have begun, and which of them was waited for in vain: nobody waits for that one again. */
+static _Atomic uint32_t flushes = 1, in_vain;
+/* Contexts that ended without a flush. */
+static _Atomic uint32_t unflushed;
 
 static int64_t now_ms(void) { return pd_monotonic_ns() / 1000000; }
 
@@ -82,7 +89,11 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 
 /* False: another flush did not end in time. */
 static bool flush_cupti(uint32_t flag, int64_t patience_ns) {
-  if (!inject_wait_turn(&may_flush, patience_ns)) return false;
+  if (!inject_wait_turn(&may_flush, atomic_load(&in_vain) == atomic_load(&flushes) ? 0 : patience_ns)) {
+    if (patience_ns >= LAST_CHANCE_NS) atomic_store(&in_vain, atomic_load(&flushes));
+    return false;
+  }
+  atomic_fetch_add(&flushes, 1);
   (void)self.api.ActivityFlushAll(flag);
   inject_wait_tell(&may_flush);
   return true;
@@ -92,7 +103,7 @@ static bool flush_cupti(uint32_t flag, int64_t patience_ns) {
 static void on_leaving(void) {
   const int kept = errno;
   if (atomic_load_explicit(&alive, memory_order_acquire)) {
-    (void)flush_cupti(0, LEAVING_NS);
+    if (!flush_cupti(0, LAST_CHANCE_NS)) atomic_fetch_add(&unflushed, 1);
     inject_wait_tell(&work);
   }
   errno = kept;
@@ -154,19 +165,29 @@ static void count_dropped(void) {
     ring_lost(&self.ring, PD_LOSS_RECORDS_DROPPED, dropped);
 }
 
-static void flush(bool forced) {
-  if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return;
+/* How many records such a context had is not known: it counts as one. */
+static void count_unflushed(void) {
+  const uint32_t contexts = self.ring.head ? atomic_exchange(&unflushed, 0) : 0;
+  if (contexts) ring_lost(&self.ring, PD_LOSS_RECORDS_DROPPED, contexts);
+}
+
+/* False: a flush of the program's did not end in time, and what CUPTI holds is not there. */
+static bool flush(bool forced, int64_t patience_ns) {
+  if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return true;
   const int64_t begun_ns = pd_clock_ns(CLOCK_REALTIME);
-  (void)flush_cupti(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0, INT64_MAX);
+  const bool done = flush_cupti(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0, patience_ns);
   decode_queue();
+  count_unflushed();
+  if (!done) return false;
   if (self.session.enabled) inject_board_whole(self.board, begun_ns);
   if (self.ring.head) count_dropped();
   self.flushed_ms = now_ms();
+  return true;
 }
 
 static void end(void) {
-  const bool is_all = self.session.enabled; /* the program ends, and waits for its device before it does */
-  flush(true);
+  const bool is_on = self.session.enabled; /* the program ends, and waits for its device before it does */
+  const bool is_all = flush(true, LAST_CHANCE_NS) && is_on;
   inject_ranges_use(NULL);
   if (is_all) inject_board_whole(self.board, INT64_MAX);
   ring_end(&self.ring);
@@ -176,11 +197,12 @@ static void end(void) {
 
 /* Nothing is missing of what was before; what runs on is taken, too, as far as CUPTI has it. */
 static void stand_still(void) {
-  flush(false);
+  (void)flush(false, LAST_CHANCE_NS);
   cupti_session_disable(&self.session);
   inject_ranges_pause(true);
-  self.pause = (capture_pause){.start_ns = self.board->slot->whole_until_ns};
-  flush(true);
+  const int64_t whole_ns = self.board->slot->whole_until_ns;
+  self.pause = (capture_pause){.start_ns = whole_ns ? whole_ns : pd_clock_ns(CLOCK_REALTIME)};
+  (void)flush(true, LAST_CHANCE_NS);
   for (uint32_t i = 0; self.ring.head && i < RING_LOSSES; i++) self.pause.lost[i] = ring_lost_so_far(&self.ring, i);
 }
 
@@ -198,7 +220,7 @@ static void go_on(void) {
 }
 
 static void stop(void) {
-  flush(false);
+  (void)flush(false, LAST_CHANCE_NS);
   cupti_session_disable(&self.session);
   end();
 }
@@ -273,7 +295,7 @@ static void *collect(void *unused) {
     look_for_pdhost();
     /* The program may use a profiler of its own from now on. Not by cuptiFinalize: its threads may be inside CUDA. */
     if (self.ended || self.refused) cupti_session_unsubscribe(&self.session);
-    if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) flush(false);
+    if (!self.ended && !self.refused && now_ms() - self.flushed_ms >= FLUSH_MS) (void)flush(false, ROUND_NS);
   }
   if (!self.ended && !self.refused) end();
   inject_wait_tell(&left);

@@ -60,6 +60,23 @@ class Ends(Record):
                       steps=50, code=3)
         self.assertLess(time.monotonic() - begun, 30)
 
+    def test_a_flush_of_the_programs_that_does_not_return_does_not_hold_the_recorder_up(self):
+        """It still takes what is recorded, and stops when it is to."""
+        begun = time.monotonic()
+        _, _, figures = self.recorded("init", "steps=50", "settle", "slow_flush=60000", "beside", "until_stopped", "exit=3",
+                                      steps=50, code=3, options=("--duration", "3s"))
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertEqual(sum(figures["lost"].values()), 0)
+
+    def test_contexts_that_end_without_their_flush_are_told_of(self):
+        """The first of them has waited in vain; the others do not wait."""
+        out, err, figures = self.recorded("init", "steps=50", "settle", "slow_flush=2000", "beside", "slow_flush=0", "end",
+                                          *["context"] * 8, "end", "sleep=2500", "settle", "_exit=0", steps=50)
+        before, behind = (int(line.split()[1]) for line in out.splitlines())
+        self.assertGreater(behind - before, 90e6)
+        self.assertLess(behind - before, 500e6)
+        self.assertEqual(figures["lost"]["RECORDS_DROPPED"], 8, err)
+
     def test_a_clock_that_is_set_back_does_not_hold_records_up(self):
         self.recorded("init", "clock=3600", "steps=50", "sleep=1000", "steps=50", "sleep=1500", "_exit=0", steps=100,
                       options=("--host-samples", "none"))

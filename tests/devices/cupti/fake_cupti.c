@@ -203,7 +203,9 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   static uint32_t under_way;
   if (__atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED))
     __atomic_fetch_add(&fake.counts.flushes_at_a_time, 1, __ATOMIC_RELAXED);
-  if (fake.config.slow_flush_ms) usleep(fake.config.slow_flush_ms * 1000);
+  const uint32_t slow_ms = fake.config.slow_flush_ms;
+  __atomic_fetch_add(&fake.counts.flushes_begun, 1, __ATOMIC_RELEASE); /* what is set from now on is not for this one */
+  if (slow_ms) usleep(slow_ms * 1000);
   __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
   ENTER("cuptiActivityFlushAll");
   fake.counts.flushes++;

@@ -45,6 +45,7 @@ typedef struct fake_counts {
   uint32_t attribute_changed;
   uint32_t timestamp_callbacks, external_ids, latency, whole_kinds; /* never wanted; the last: others than the known */
   uint32_t flushes, forced_flushes, flushes_by_subscriber;
+  uint32_t flushes_begun;
   uint32_t flushes_at_a_time; /* begun while another one ran */
   uint32_t overlapping;       /* a call while Finalize ran */
   uint32_t requests, refused, completions, attaches, finalizes;

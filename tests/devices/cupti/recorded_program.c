@@ -22,6 +22,7 @@
  *   kinds             calls can only be switched on by their kind
  *   closes            closes every file but the standard ones     context      a context ends
  *   slow_flush=MS     so long each flush takes   at_a_time         prints how many flushes began while another one ran
+ *   beside            a context ends on another thread
  *   clock=S           CLOCK_REALTIME is further by S seconds for the process, as one that is set back meanwhile
  *   kernels=N         N kernels, some 200,000 a second      graphs=N       the same in graphs of 100
  *   subscribe         as a profiler of its own does, until it may; prints CUPTI's answer
@@ -227,6 +228,20 @@ static void subscribe(void) {
   (void)fflush(stdout);
 }
 
+static void *end_context(void *unused) {
+  fake_context_ends();
+  return unused;
+}
+
+/* Its flush has begun when this returns. */
+static void end_context_beside(void) {
+  pthread_t thread;
+  const uint32_t begun = fake_get().flushes_begun;
+  if (pthread_create(&thread, NULL, end_context, NULL) != 0) abort();
+  (void)pthread_detach(thread);
+  while (fake_get().flushes_begun == begun) usleep(1000);
+}
+
 static bool is(const char *word, const char *name) { return strncmp(word, name, strlen(name)) == 0; }
 
 static void act(char *word, char **rest, char *self) {
@@ -274,6 +289,7 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "capture")) capture();
   if (is(word, "elsewhere")) capture_elsewhere();
   if (is(word, "context")) fake_context_ends();
+  if (is(word, "beside")) end_context_beside();
   if (is(word, "slow_flush=")) fake_set()->slow_flush_ms = (uint32_t)number;
   if (is(word, "at_a_time")) printf("%u\n", fake_get().flushes_at_a_time);
   if (is(word, "clock=")) clock_step_s = number;
