@@ -21,16 +21,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Sampler:
-    """Where a thread is in code that is the program's own: the innermost frame that is of no library."""
+    """Where a thread is in code that is the program's own: the innermost frame that is of no library. Names of files below
+    `folder` are told without it."""
 
     EVERY_S, IDLE_S = 0.01, 0.1
 
-    def __init__(self, library):
+    def __init__(self, library, folder):
         import sysconfig
         self.tell = library.pdhost_record_code
         places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} - {None}
         self.foreign = tuple(os.path.join(place, "") for place in places) + (os.path.join(HERE, ""), "<")
-        self.folder = os.path.join(os.getcwd(), "")
+        self.folder = os.path.join(folder, "")
         self.is_own = {}
         self.forget()
         os.register_at_fork(after_in_child=self.forget)
@@ -308,6 +309,10 @@ class Watch(importlib.abc.MetaPathFinder):
 
     def __init__(self, path, session):
         self.path, self.session, self.library = path, session, None
+        try:
+            self.folder = os.getcwd()  # the program may leave it before it imports torch
+        except OSError:  # it was removed
+            self.folder = ""
         self.wanted = {}
         for what in wishes():
             self.wanted.update(DOES.get(what, {}))
@@ -318,8 +323,11 @@ class Watch(importlib.abc.MetaPathFinder):
         if self.library is None:
             import ctypes
             self.library = ctypes.PyDLL(self.path)
-            if "code" in wishes():
-                SAMPLER = Sampler(self.library)
+            try:
+                if "code" in wishes():
+                    SAMPLER = Sampler(self.library, self.folder)
+            except Exception:  # the marks do not need it
+                pass
         return self.library
 
     def find_spec(self, name, path, target=None):

@@ -33,14 +33,14 @@ class Hook(unittest.TestCase):
         self.assertEqual(self.library.pdhost_mark_step.call_count, 3)
 
     def test_without_a_thread_there_are_no_samples(self):
-        self.hook.SAMPLER = self.hook.Sampler(self.library)
+        self.hook.SAMPLER = self.hook.Sampler(self.library, "/")
         with mock.patch.object(self.hook._thread, "start_new_thread", side_effect=RuntimeError("can't start new thread")):
             self.hook.note_thread()
         self.assertIsNone(self.hook.SAMPLER)
         self.hook.note_thread()
 
     def test_a_thread_that_gets_the_name_of_an_ended_one_is_another(self):
-        sampler = self.hook.Sampler(self.library)
+        sampler = self.hook.Sampler(self.library, "/")
         with mock.patch.object(self.hook._thread, "start_new_thread") as start:
             for number in (11, 11, 12):
                 with mock.patch.object(self.hook._thread, "get_native_id", return_value=number):
@@ -48,7 +48,7 @@ class Hook(unittest.TestCase):
         self.assertEqual((list(sampler.threads.values()), start.call_count), ([12], 1))
 
     def test_a_forked_child_has_a_sampler_of_its_own(self):
-        sampler = self.hook.Sampler(self.library)
+        sampler = self.hook.Sampler(self.library, "/")
         sampler.watch()
         child = os.fork()
         if child == 0:
@@ -59,6 +59,28 @@ class Hook(unittest.TestCase):
         sampler.stop()
         self.assertEqual(status, 0)
 
+    def wanted_modules(self, **faults):
+        """What is marked when the first and the second wanted module are imported, where `faults` of os and of Sampler fail."""
+        marked = []
+        wants = {"marks": {name: lambda module, *_: marked.append(module.__name__) for name in ("wave", "colorsys")}}
+        with mock.patch.dict(os.environ, PDHOST_RECORD_HOOK="marks,code"), mock.patch.object(self.hook, "DOES", wants), \
+                mock.patch("ctypes.PyDLL", return_value=self.library), \
+                mock.patch.object(self.hook.os, "getcwd", **faults.get("getcwd", {"return_value": "/work"})), \
+                mock.patch.object(self.hook, "Sampler", **faults.get("sampler", {"wraps": self.hook.Sampler})):
+            watch = self.hook.Watch("library", "session")
+            for name in ("wave", "colorsys"):
+                spec = watch.find_spec(name, None)
+                spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        return marked
+
+    def test_a_sampler_that_cannot_be_made_takes_no_marks_away(self):
+        self.assertEqual(self.wanted_modules(sampler={"side_effect": RuntimeError("no")}), ["wave", "colorsys"])
+        self.assertIsNone(self.hook.SAMPLER)
+
+    def test_a_working_folder_that_was_removed(self):
+        self.assertEqual(self.wanted_modules(getcwd={"side_effect": FileNotFoundError("gone")}), ["wave", "colorsys"])
+        self.assertEqual(self.hook.SAMPLER.folder, "")
+        self.hook.SAMPLER = None
 
 
 if __name__ == "__main__":
