@@ -68,11 +68,12 @@ class Marks(Record):
         self.assertGreaterEqual(sum(figures["lost"].values()), 17000 - ((16 << 20) - len("many") - 1) // 1001, err)
 
     def test_a_thread_without_a_place_is_not_held_up(self):
-        """It asks for one with each of its ranges."""
+        """It asks for one with each of its ranges. That takes a thirtieth of what a range with a place does, and as long as one where
+        it looks at all of the places."""
         _, out, err, _ = self.record("init", "beyond=600", "settle")
         first_ns, last_ns = map(int, out.split())
         self.assertGreater(first_ns, 0, err)
-        self.assertLess(last_ns, 3 * first_ns)
+        self.assertLess(4 * last_ns, first_ns)
 
     def test_long_registered_names_are_cut(self):
         """JAX registers one for each operation that it compiles."""
