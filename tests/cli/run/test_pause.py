@@ -172,6 +172,17 @@ class RecordPauses(Record):
         figures = self.paused("--duration", "100s")
         self.check(figures, [60, 40])
 
+    def test_marks_behind_a_pause_that_came_before_the_first_launch(self):
+        process = self.start("record", "--sink", "json:output_json=out.json", "--", PROGRAM, "init", "pid", "stopped", "pid",
+                             "started", "sleep=300", "marked=30", "settle", watch=False)
+        process.stdout.readline()
+        self.assertEqual(self.run_pdhost("pause", str(process.pid), watch=False), (0, "", ""))
+        process.stdout.readline()
+        self.assertEqual(self.run_pdhost("pause", "--resume", str(process.pid), watch=False), (0, "", ""))
+        _, err = process.communicate(timeout=60)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["step_rows"]), 30, err)
+
     def test_the_end_of_the_program_in_a_pause(self):
         process = self.start("record", "--sink", "json:output_json=out.json", "--", PROGRAM, "init", "steps=60", "settle",
                              "pid", "stopped", "steps=50", watch=False)
