@@ -155,6 +155,8 @@ typedef struct kineto_reader {
   uint64_t kept;
   uint64_t left, left_python, left_pairs; /* events that are no rows; of them, python_function, and B or E */
   kineto_oddity malformed, untimed, unnamed, unread;
+  kineto_oddity brackets; /* that end the list of events before its end */
+  kineto_oddity behind;   /* events after the list's end */
   kineto_oddity skipped;  /* what stands beside the list of events, and is not JSON */
   uint64_t skipped_bytes; /* of all of it */
   bool has_list;          /* the list of events was met */

@@ -27,21 +27,27 @@ static void met(kineto_oddity *self, uint64_t at) {
   if (!self->count++) self->first = at;
 }
 
+/* Whether `key`, 8 bytes at least, is one that an event begins with. */
+static bool is_event_key(const char *key) {
+  static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    if (memcmp(key, keys[i], strlen(keys[i])) == 0) return true;
+  return false;
+}
+
 /* Behind something that is not an event: to the { before the next "ph", or "cat" or "name" where an event begins with
  * it. False: there is none. */
 static bool find_next_event(kineto_reader *self) {
-  static const char *const keys[] = {"\"ph\"", "\"cat\"", "\"name\"", "\"pid\"", "\"ts\""};
   if (begin_of(self) < end_of(self)) go_to(self, begin_of(self) + 1); /* not the same one again */
   for (;;) {
     const char *at = begin_of(self), *end = end_of(self);
     while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
       const char *key = scan_blanks(at + 1, end);
       if (end - key < 8) break;
-      for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (memcmp(key, keys[i], strlen(keys[i])) == 0) {
-          go_to(self, at);
-          return true;
-        }
+      if (is_event_key(key)) {
+        go_to(self, at);
+        return true;
+      }
       at++;
     }
     go_to(self, at && at < end ? at : end);
@@ -50,6 +56,23 @@ static bool find_next_event(kineto_reader *self) {
       return false;
     }
   }
+}
+
+/* Passes over a bracket that ends the list of events, or the object around it, and the comma behind it. True: an event
+ * follows at once, so that the bracket is one too many and the list goes on. */
+static bool is_bracket_too_many(kineto_reader *self) {
+  enum { ENOUGH = 64 };
+  const uint64_t where = offset_of(self, begin_of(self));
+  go_to(self, begin_of(self) + 1);
+  if (next_byte(self) == ',') {
+    go_to(self, begin_of(self) + 1);
+    (void)next_byte(self);
+  }
+  while (end_of(self) - begin_of(self) < ENOUGH && input_more(&self->input)) continue;
+  const char *at = begin_of(self), *end = end_of(self);
+  if (at == end || *at != '{' || !is_event_key(scan_blanks(at + 1, end))) return false;
+  met(&self->brackets, where);
+  return true;
 }
 
 /* A quote too many turns what is text and what is not round, up to the next such quote, and what lies between would be
@@ -94,8 +117,8 @@ static bool read_events(kineto_reader *self) {
     const char byte = next_byte(self);
     if (byte == 0) return false;
     if (byte == ']') {
-      go_to(self, begin_of(self) + 1);
-      return true;
+      if (!is_bracket_too_many(self)) return true;
+      continue;
     }
     if (byte == ',') {
       go_to(self, begin_of(self) + 1);
@@ -161,7 +184,7 @@ static member_end read_member(kineto_reader *self) {
   }
 }
 
-/* To the next member that is known. False: there is none. */
+/* To the next member that is known. False: there is none. The events that lie between are behind the list's end. */
 static bool find_next_member(kineto_reader *self) {
   enum { LONGEST = 64 };
   if (begin_of(self) < end_of(self)) go_to(self, begin_of(self) + 1); /* not the same one again */
@@ -172,6 +195,7 @@ static bool find_next_member(kineto_reader *self) {
         go_to(self, at);
         return true;
       }
+      if (self->has_list && memcmp(at, "\"ph\"", 4) == 0) met(&self->behind, offset_of(self, at));
       at++;
     }
     go_to(self, at && at < end ? at : end);
@@ -197,8 +221,13 @@ static bool skip_damage(kineto_reader *self) {
 static bool read_object(kineto_reader *self) {
   for (;;) {
     const char byte = next_byte(self);
+    if (byte == '}' && self->has_list) {
+      if (!is_bracket_too_many(self)) return true;
+      if (!read_events(self)) return false;
+      continue;
+    }
     if (byte == '}') {
-      if (self->has_list || !skip_damage(self)) return true;
+      if (!skip_damage(self)) return true;
       continue;
     }
     if (byte == 0) return false;
@@ -258,6 +287,10 @@ static void tell_end(const kineto_reader *self) {
 
 static void tell_oddities(const kineto_reader *self) {
   tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
+  tell(self, &self->brackets, "bracket too many in the list of events is passed over",
+       "brackets too many in the list of events are passed over");
+  tell(self, &self->behind, "event stands behind the end of the list of events and is left out",
+       "events stand behind the end of the list of events and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
   tell_skipped(self);
@@ -279,14 +312,15 @@ static void tell_oddities(const kineto_reader *self) {
 
 /* What comes after the last bracket is looked at all the same: damage shows only there. */
 static void drain(kineto_reader *self) {
-  do { go_to(self, end_of(self)); } while (input_more(&self->input));
+  if (!next_byte(self)) return;
+  while (find_next_member(self)) continue;
 }
 
 /* One event in a thousand may be no JSON, as one with a quote in its name: what that takes away shows in what is
  * missing beside it. */
 static bool misses_events(const kineto_reader *self) {
   enum { BEARABLE = 1000 };
-  return self->input.broken || !self->complete || self->malformed.count * BEARABLE > self->kept;
+  return self->input.broken || !self->complete || self->behind.count || self->malformed.count * BEARABLE > self->kept;
 }
 
 static void skip_mark(kineto_reader *self) {
@@ -298,7 +332,8 @@ static void skip_mark(kineto_reader *self) {
 /* Why a whole file has nothing to be read. */
 static pd_status say_nothing_kept(const kineto_reader *self) {
   const unsigned long long left = self->left;
-  if (!self->complete || self->malformed.count || self->untimed.count || self->skipped.count) return PD_STOP;
+  if (!self->complete || self->behind.count || self->malformed.count || self->untimed.count || self->skipped.count)
+    return PD_STOP;
   if (!left)
     return self->host->fail(self->host, PD_INVALID, "cannot be read: it has no events, as if nothing was recorded");
   if (self->left_python == left)
@@ -333,6 +368,7 @@ pd_status kineto_file_read(kineto_reader *self) {
   const char byte = next_byte(self);
   if (byte == '[') {
     go_to(self, begin_of(self) + 1);
+    self->has_list = true;
     self->complete = read_events(self);
   } else if (byte == '{') {
     go_to(self, begin_of(self) + 1);

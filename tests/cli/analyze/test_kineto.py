@@ -180,6 +180,28 @@ class Kineto(KinetoCase):
             self.assertEqual(code, 7, out)
             self.assertNotIn("ends in the middle", out)
 
+    def test_a_bracket_too_many_ends_no_list(self):
+        at = self.text.index("}, {", len(self.text) * 4 // 5) + 1
+        begin = self.text.index("[", self.text.index("traceEvents"))
+        alone = self.text[begin:self.text.rindex("]") + 1]
+        for text, where, brackets in ((self.text, at, "]"), (self.text, at, "]}"), (alone, at - begin, "]")):
+            for behind in (",", ""):
+                broken = text[:where] + brackets + behind + text[where + 1:]
+                self.assert_same(broken, "1 bracket too many in the list of events is passed over, the first at byte "
+                                         f"{where + len(brackets) - 1}")
+
+    def test_events_behind_the_end_of_the_list_are_told(self):
+        at = self.text.index("}, {", len(self.text) * 4 // 5) + 1
+        begin = self.text.index("[", self.text.index("traceEvents"))
+        alone = self.text[begin:self.text.rindex("]") + 1]
+        for text, where, brackets in ((self.text, at, "]]"), (self.text, at, "]}}"), (alone, at - begin, "]}"),
+                                      (self.text, len(self.text), self.text), (alone, len(alone), alone)):
+            _, err = self.read(text[:where] + brackets + text[where:])
+            left = text[where:].count('"ph"') or text.count('"ph"')
+            self.assertIn(f"{left} events stand behind the end of the list of events and are left out", err)
+            out = self.run_pdhost("analyze", "made.json", watch=False)[1]
+            self.assertIn("withheld: a part of the file could not be read", " ".join(out.split()))
+
     def test_what_follows_damage_in_the_header_is_read(self):
         """The devices, which are named behind it."""
         figures = self.assert_same(self.text.replace('"schemaVersion": 1', '"schemaVersion": "1"2'), "3 bytes beside")
