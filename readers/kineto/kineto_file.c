@@ -155,8 +155,11 @@ static bool is_known_member(const char *at, const char *end) {
  * are escaped. */
 static bool holds_list(const char *at, const char *end) {
   static const char key[] = "\"traceEvents\"";
-  const char *found = memmem(at, (size_t)(end - at), key, sizeof key - 1);
-  return found && is_known_member(found, end);
+  while ((at = memmem(at, (size_t)(end - at), key, sizeof key - 1))) {
+    at = scan_blanks(at + sizeof key - 1, end);
+    if (at < end && *at == ':' && *scan_blanks(at + 1, end) == '[') return true;
+  }
+  return false;
 }
 
 typedef enum member_end { MEMBER_DONE, MEMBER_EVENTS, MEMBER_DAMAGED, MEMBER_CUT } member_end;
@@ -241,7 +244,7 @@ static bool read_object(kineto_reader *self) {
       if (!read_events(self)) return false;
       break;
     case MEMBER_DAMAGED:
-      if (!skip_damage(self)) return self->has_list;
+      if (!skip_damage(self)) return true;
       break;
     case MEMBER_CUT: return false;
     }
