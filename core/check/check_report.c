@@ -22,7 +22,10 @@ static void print_findings(const check_findings *findings) {
     printf("  %-20s %7llu  %s\n  %28s  worst: ", finding_key((check_kind)i), (unsigned long long)at->count,
            finding_text((check_kind)i), "");
     print_visible(at->worst_text);
-    if (at->byte != CHECK_NO_BYTE) printf("; at byte %llu", (unsigned long long)at->byte);
+    if (at->byte != CHECK_NO_BYTE)
+      printf("; at byte %llu", (unsigned long long)at->byte);
+    else if (at->other_byte != CHECK_NO_BYTE)
+      printf("; other damage is at byte %llu", (unsigned long long)at->other_byte);
     putchar('\n');
   }
   for (uint32_t i = 0; i < findings->note_count; i++) {
@@ -77,7 +80,10 @@ static json_t *findings_json(const check_findings *findings) {
     if (!at->count) continue;
     json_t *row = json_pack("{s:s, s:s, s:I, s:s}", "kind", finding_key((check_kind)i), "text",
                             finding_text((check_kind)i), "count", (json_int_t)at->count, "worst", at->worst_text);
-    if (at->byte != CHECK_NO_BYTE) json_object_set_new(row, "byte", json_integer((json_int_t)at->byte));
+    if (at->byte != CHECK_NO_BYTE)
+      json_object_set_new(row, "byte", json_integer((json_int_t)at->byte));
+    else if (at->other_byte != CHECK_NO_BYTE)
+      json_object_set_new(row, "other_byte", json_integer((json_int_t)at->other_byte));
     json_array_append_new(list, row);
   }
   return list;

@@ -46,6 +46,7 @@ typedef struct check_finding {
   uint64_t count;
   double worst;                /* how bad the worst one is, in a measure of the kind's own */
   uint64_t byte;               /* of it, in the decompressed file; CHECK_NO_BYTE: not known */
+  uint64_t other_byte;         /* of another one, where the worst of the damage has no place; or CHECK_NO_BYTE */
   char worst_text[CHECK_TEXT]; /* it, in words */
 } check_finding;
 
@@ -59,7 +60,7 @@ typedef struct check_findings {
 bool finding_add(check_findings *self, check_kind kind, double how_bad, uint64_t byte);
 void finding_say(check_findings *self, check_kind kind, const char *format, ...) PD_PRINTF(3, 4);
 /* Counts `count` more parts of the file that cannot be read, the first of them at `byte`. The words about most of them
- * are the worst, and the others are notes. Where the worst have no place, it is that of the others. */
+ * are the worst, and the others are notes. A count of 0 is one part. */
 void finding_damage(check_findings *self, uint64_t count, uint64_t byte, const char *text);
 void finding_note(check_findings *self, const char *format, ...) PD_PRINTF(2, 3);
 
