@@ -242,6 +242,9 @@ static arguments parse(int argc, char **argv, error *err) {
     error_set(err, PD_INVALID, CODE_USAGE, "score: --answers: name the labels with --traces, too");
   if (!err->count && self.no_python && !self.labels)
     error_set(err, PD_INVALID, CODE_USAGE, "score: --no-python: name the labels of traces with --traces, too");
+  if (!err->count && self.no_python && self.answers)
+    error_set(err, PD_INVALID, CODE_USAGE,
+              "score: --no-python: with --answers no trace is read; leave one of them out");
   return self;
 }
 

@@ -39,7 +39,7 @@ typedef struct import_state {
   uint64_t windows, lost[16], launches, matched, pauses;
   int64_t paused_ns;
   pd_profile_mode profile;
-  bool partial;
+  bool partial, frames_skipped;
 } import_state;
 
 /* The file's name without its folder and endings. */
@@ -143,12 +143,13 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   }
   if (code != CODE_DONE) return code;
   self->profile = trace->profile;
+  self->frames_skipped |= (trace->facts & PD_FACT_FRAMES_SKIPPED) != 0;
   /* Each file counts from 0, and what is written of a window has its number. */
   if (self->request->file_count > 1) trace->window = (uint32_t)self->windows;
   progress_enter("writing what was read", NULL, 0);
   progress_hide();
   import_next next;
-  import_next_make(&next, self->settings, self->request, path);
+  import_next_make(&next, self->settings, self->request, path, trace->facts & PD_FACT_FRAMES_SKIPPED);
   analysis_follow(self->analysis, &next.words);
   const pd_status status = report_steps(self, trace);
   if (status == PD_OK) sink_set_trace(self->sinks, trace);
@@ -176,7 +177,7 @@ static void print_ranks(const import_state *self) {
   const char *late = rank_files_late(&self->ranks);
   import_next next = {.alone = NULL};
   if (self->request->ranks_json) return;
-  if (late) import_next_make(&next, self->settings, self->request, late);
+  if (late) import_next_make(&next, self->settings, self->request, late, self->frames_skipped);
   rank_files_print(&self->ranks, next.alone, self->settings->quiet);
   import_next_free(&next);
 }

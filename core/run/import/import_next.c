@@ -7,10 +7,10 @@
 #include <string.h>
 
 /* "PROGRAM WORD 'FILE' BEHIND --step NAME --reader NAME --no-python". */
-static char *command(const import_request *request, const char *const *words, const char *step) {
+static char *command(const import_request *request, const char *const *words, const char *step, bool no_python) {
   enum { OPTIONS = 5 };
   const char *const options[OPTIONS] = {step ? "--step" : NULL, step, request->reader ? "--reader" : NULL,
-                                        request->reader, request->no_python ? "--no-python" : NULL};
+                                        request->reader, no_python ? "--no-python" : NULL};
   size_t room = 1;
   for (uint32_t i = 0; words[i]; i++) room += shell_word_room(words[i]) + 1;
   for (uint32_t i = 0; i < OPTIONS; i++) room += options[i] ? shell_word_room(options[i]) + 1 : 0;
@@ -22,16 +22,18 @@ static char *command(const import_request *request, const char *const *words, co
   return text;
 }
 
-void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path) {
+void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path,
+                      bool no_python) {
   *self = (import_next){.compare = NULL};
   if (request->is_recording) {
     self->words.again = settings->command_line;
     return;
   }
   if (strcmp(path, "-") == 0) return;
-  self->compare = command(request, (const char *const[]){"pdhost", "diff", path, "NEW", NULL}, request->step);
-  self->steps = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, "NAME");
-  self->alone = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, request->step);
+  self->compare =
+      command(request, (const char *const[]){"pdhost", "diff", path, "NEW", NULL}, request->step, no_python);
+  self->steps = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, "NAME", no_python);
+  self->alone = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, request->step, no_python);
   self->words.again = self->compare;
   self->words.steps = self->steps;
 }

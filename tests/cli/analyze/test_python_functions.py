@@ -61,6 +61,11 @@ class PythonFunctions(KinetoCase):
             self.assertNotIn("train.py", json.dumps(figures))
             self.assertEqual(row["verdict_after"], "pdhost diff made.json NEW --no-python")
 
+    def test_what_has_no_python_functions_needs_no_option(self):
+        figures, _ = self.read(MadeTrace().text(), options=("--no-python",))
+        row = figures["windows"][0]["tables"]["verdict"]["rows"][0]
+        self.assertEqual(row["verdict_after"], "pdhost diff made.json NEW")
+
     def test_every_command_that_reads_traces_can_skip_python_functions(self):
         made = self.with_stacks()
         for event in made.events:
@@ -78,6 +83,8 @@ class PythonFunctions(KinetoCase):
         code, out, _ = self.run_pdhost("check", "--no-python", "made.json", watch=False)
         self.assertIn("note: 56 Python functions are skipped, as --no-python says: stacks hold none", out)
         self.assert_fails(self.run_pdhost("score", "--no-python", "corpus.ini", watch=False), 2, "with --traces")
+        self.assert_fails(self.run_pdhost("score", "--traces", "labels.jsonl", "--answers", "labels.jsonl", "--no-python", ".",
+                                          watch=False), 2, "with --answers no trace is read")
 
     def test_what_is_said_of_stacks_says_that_functions_were_skipped(self):
         self.with_stacks().write(self.path("made.json"))
