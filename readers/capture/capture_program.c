@@ -6,6 +6,7 @@
 #include "program_host.h"
 #include "program_marks.h"
 #include "program_modules.h"
+#include "program_names.h"
 #include "program_spans.h"
 #include "program_tail.h"
 
@@ -25,8 +26,7 @@ struct captured_program {
   const pd_intake *intake;
   program_stretch stretch; /* that is read */
   uint64_t works;          /* rows of calls and device records in it */
-  uint32_t *names;         /* the intake's string ids by the file's */
-  uint32_t name_count;
+  program_names names;
   uint32_t pid, last_tid, last_thread;
   uint64_t strange; /* rows that cannot be */
   program_marks marks;
@@ -35,7 +35,6 @@ struct captured_program {
   record_gpu *gpus;
   pd_device_props *devices;
   uint32_t gpu_count, gpu_room;
-  uint8_t *bounds; /* by the file's string ids: calls that begin or end a capture */
   bool captures_any;
   program_captures captures;
   program_tail tail;
@@ -45,12 +44,11 @@ struct captured_program {
 
 void capture_program_free(captured_program *self) {
   if (!self) return;
-  free(self->names);
+  program_names_free(&self->names);
   free(self->gpus);
   program_marks_free(&self->marks);
   program_modules_free(&self->modules);
   free(self->devices);
-  free(self->bounds);
   program_captures_free(&self->captures);
   program_tail_free(&self->tail);
   spans_free(&self->spans);
@@ -70,11 +68,13 @@ static void read_strings(captured_program *self, const capture_record *at) {
     capture_string row;
     memcpy(&row, text + place, sizeof row);
     place += (uint32_t)sizeof row;
-    if (row.bytes > at->bytes - place || row.id >= self->name_count) return;
-    self->names[row.id] = self->intake->intern(self->intake, text + place, row.bytes);
-    self->bounds[row.id] = program_captures_name(text + place, row.bytes);
-    program_modules_string(&self->modules, self->intake, row.id, text + place, row.bytes);
-    self->captures_any |= self->bounds[row.id] == PROGRAM_CAPTURE_BEGINS;
+    if (row.bytes > at->bytes - place) return;
+    const program_name name = {.id = row.id,
+                               .name = self->intake->intern(self->intake, text + place, row.bytes),
+                               .module = program_modules_name(self->intake, text + place, row.bytes),
+                               .bound = program_captures_name(text + place, row.bytes)};
+    self->failed |= !program_names_add(&self->names, name);
+    self->captures_any |= name.bound == PROGRAM_CAPTURE_BEGINS;
     const uint32_t padded = (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (padded > at->bytes - place) return;
     place += padded;
@@ -113,7 +113,7 @@ static void read_activities(captured_program *self, const capture_record *at) {
     }
     if (!program_stretch_has(&self->stretch, row.start) || !program_tail_has(&self->tail, &row)) continue;
     if (is_call) leave_captured(self, &row);
-    row.name = row.name < self->name_count ? self->names[row.name] : 0;
+    row.name = program_names_at(&self->names, row.name).name;
     row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
     self->intake->activity(self->intake, &row);
   }
@@ -133,26 +133,27 @@ static void read_annotations(captured_program *self, const capture_record *at) {
   const capture_annotation *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const capture_annotation *row = &rows[i];
-    if (row->start_ns <= 0 || row->end_ns < row->start_ns || !at->thread || row->name >= self->name_count) {
+    if (row->start_ns <= 0 || row->end_ns < row->start_ns || !at->thread) {
       self->strange++;
       continue;
     }
     if (row->start_ns < self->stretch.from_ns || row->end_ns >= self->tail.cut_ns) continue;
+    const program_name name = program_names_at(&self->names, row->name);
     pd_read_range range = {.start_ns = row->start_ns,
                            .end_ns = row->end_ns,
-                           .name = self->names[row->name],
+                           .name = name.name,
                            .kind = PD_RANGE_USER,
                            .thread = thread_of(self, at->thread)};
-    const uint32_t domain = row->domain < self->name_count ? self->names[row->domain] : 0;
+    const uint32_t domain = program_names_at(&self->names, row->domain).name;
     if (program_marks_take(&self->marks, domain, &range)) self->facts |= PD_FACT_INPUT;
-    program_modules_take(&self->modules, row, domain, at->thread, &range);
+    program_modules_take(&self->modules, name.module, domain, at->thread, &range);
     if (row->end_ns > row->start_ns) self->intake->range(self->intake, &range);
   }
 }
 
 static void read_spans(captured_program *self, const capture_record *at) {
   self->strange += program_spans_add(&self->spans, self->from->room, at->bytes / (uint32_t)sizeof(capture_annotation),
-                                     self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count);
+                                     self->stretch.from_ns, self->tail.cut_ns, &self->names);
 }
 
 /* `by_end`: those of the whole recording until the stretch's end. */
@@ -211,7 +212,7 @@ static void find_bounds(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows && !self->failed; i++) {
     const bool is_call = pd_activity_is_call(&rows[i]);
-    const uint8_t bound = is_call && rows[i].name < self->name_count ? self->bounds[rows[i].name] : 0;
+    const uint32_t bound = is_call ? program_names_at(&self->names, rows[i].name).bound : 0;
     if (bound)
       self->failed = program_captures_bound(&self->captures, &rows[i], bound == PROGRAM_CAPTURE_BEGINS) != PD_OK;
   }
@@ -305,18 +306,14 @@ static bool find_program(const captured_program *self, capture_program *out) {
 
 static pd_status read_all(captured_program *self, const pd_intake *intake) {
   capture_program about;
-  const uint64_t most = self->from->records.bytes / sizeof(capture_string);
-  self->name_count = capture_strings_end(&self->from->records);
-  if (self->name_count > most) self->name_count = (uint32_t)most;
-  self->names = calloc((size_t)self->name_count + 1, sizeof *self->names);
-  self->bounds = calloc((size_t)self->name_count + 1, sizeof *self->bounds);
-  if (!self->names || !self->bounds || !program_modules_open(&self->modules, intake, self->name_count))
-    return PD_NO_MEMORY;
   if (!find_program(self, &about))
     return self->from->host->fail(self->from->host, PD_INVALID, "it does not say which program it is of");
   self->pid = about.pid;
   program_marks_open(&self->marks, intake);
+  program_modules_open(&self->modules, intake);
   read_kind(self, CAPTURE_STRINGS, 1, read_strings);
+  if (self->failed) return PD_NO_MEMORY;
+  program_names_sort(&self->names);
   pd_status status = find_captures(self);
   if (status == PD_OK) status = find_tail(self);
   if (status != PD_OK) return status;
@@ -329,8 +326,7 @@ static pd_status read_all(captured_program *self, const pd_intake *intake) {
   if (status == PD_OK) status = spans_give(&self->spans, intake, self->pid);
   if (status != PD_OK) return status;
   self->from->step_number = program_marks_give(&self->marks, intake, self->from->step_number);
-  program_host host = {intake, self->pid, self->stretch.from_ns, self->tail.cut_ns, self->names, self->name_count,
-                       0,      0};
+  program_host host = {intake, self->pid, self->stretch.from_ns, self->tail.cut_ns, &self->names, 0, 0};
   program_host_read(&host, &self->from->records, self->from->room);
   self->strange += host.strange;
   self->facts |= host.facts;

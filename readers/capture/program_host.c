@@ -53,14 +53,14 @@ static void take_code(program_host *self, const capture_record *at, const void *
   const capture_code *rows = payload;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
     const capture_code *row = &rows[i];
-    if (row->ns <= 0 || !row->thread || row->place >= self->name_count) {
+    if (row->ns <= 0 || !row->thread) {
       self->strange++;
       continue;
     }
     if (row->ns >= self->cut_ns || row->ns < self->from_ns) continue;
     const pd_code_row out = {.ts_ns = row->ns,
                              .thread = self->intake->thread(self->intake, self->pid, row->thread),
-                             .place = self->names[row->place]};
+                             .place = program_names_at(self->names, row->place).name};
     self->intake->code(self->intake, &out);
     self->facts |= PD_FACT_CODE;
   }

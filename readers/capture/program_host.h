@@ -2,6 +2,8 @@
 #ifndef READERS_CAPTURE_PROGRAM_HOST_H
 #define READERS_CAPTURE_PROGRAM_HOST_H
 
+#include "program_names.h"
+
 #include "capture/capture_read.h"
 
 #include <pdhost/reader.h>
@@ -10,8 +12,7 @@ typedef struct program_host {
   const pd_intake *intake;
   uint32_t pid;
   int64_t from_ns, cut_ns; /* of the stretch that is read */
-  const uint32_t *names;   /* the intake's string ids by the file's */
-  uint32_t name_count;
+  const program_names *names;
   uint64_t strange; /* rows that cannot be, and are left out */
   pd_facts facts;   /* what there were rows of */
 } program_host;

@@ -8,21 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool program_modules_open(program_modules *self, const pd_intake *intake, uint32_t name_count) {
+void program_modules_open(program_modules *self, const pd_intake *intake) {
   self->domain = intake->intern(intake, RECORD_MODULE_DOMAIN, strlen(RECORD_MODULE_DOMAIN));
-  self->modules = calloc((size_t)name_count + 1, sizeof *self->modules);
-  self->name_count = name_count;
-  return self->modules != NULL;
 }
 
-void program_modules_string(program_modules *self, const pd_intake *intake, uint32_t id, const char *text,
-                            uint32_t bytes) {
+uint32_t program_modules_name(const pd_intake *intake, const char *text, uint32_t bytes) {
   static const char *const begins[] = {RECORD_MODULE_FORWARD, RECORD_MODULE_BACKWARD};
   for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
     const uint32_t length = (uint32_t)strlen(begins[i]);
     if (bytes > length && memcmp(text, begins[i], length) == 0)
-      self->modules[id] = intake->intern(intake, text + length, bytes - length);
+      return intake->intern(intake, text + length, bytes - length);
   }
+  return 0;
 }
 
 static void add(program_modules *self, module_moment moment) {
@@ -32,15 +29,13 @@ static void add(program_modules *self, module_moment moment) {
     self->failed = true;
 }
 
-void program_modules_take(program_modules *self, const capture_annotation *row, uint32_t domain, uint32_t tid,
-                          pd_read_range *range) {
-  const uint32_t module = row->name < self->name_count ? self->modules[row->name] : 0;
-  const bool is_moment = row->end_ns == row->start_ns;
+void program_modules_take(program_modules *self, uint32_t module, uint32_t domain, uint32_t tid, pd_read_range *range) {
+  const bool is_moment = range->end_ns == range->start_ns;
   if (domain != self->domain) return;
   if (!is_moment) range->module = module;
   self->has_backward |= is_moment && module;
-  add(self, (module_moment){.ns = row->start_ns,
-                            .end_ns = row->start_ns,
+  add(self, (module_moment){.ns = range->start_ns,
+                            .end_ns = range->start_ns,
                             .tid = tid,
                             .name = range->name,
                             .module = is_moment ? module : 0});
@@ -96,7 +91,4 @@ pd_status program_modules_give(const program_modules *self, const pd_intake *int
   return self->failed ? PD_NO_MEMORY : PD_OK;
 }
 
-void program_modules_free(program_modules *self) {
-  free(self->modules);
-  free(self->all);
-}
+void program_modules_free(program_modules *self) { free(self->all); }

@@ -19,21 +19,18 @@ typedef struct module_moment {
 
 /* Begins with all zero. */
 typedef struct program_modules {
-  uint32_t domain;   /* the intake's string id */
-  uint32_t *modules; /* the intake's string ids of the modules by the file's ids of their marks; 0: it is no mark */
-  uint32_t name_count;
+  uint32_t domain; /* the intake's string id */
   module_moment *all;
   uint32_t count, room;
   bool is_sorted, has_backward, failed; /* failed: out of memory */
 } program_modules;
 
-/* `name_count` of the file's string ids. False: no memory. */
-bool program_modules_open(program_modules *self, const pd_intake *intake, uint32_t name_count);
-void program_modules_string(program_modules *self, const pd_intake *intake, uint32_t id, const char *text,
-                            uint32_t bytes);
-/* A range or a moment of thread `tid`, whose domain is the intake's `domain`. Fills in what `range` is. */
-void program_modules_take(program_modules *self, const capture_annotation *row, uint32_t domain, uint32_t tid,
-                          pd_read_range *range);
+void program_modules_open(program_modules *self, const pd_intake *intake);
+/* The intake's string id of the module whose mark the text is; 0: it is no mark. */
+uint32_t program_modules_name(const pd_intake *intake, const char *text, uint32_t bytes);
+/* A range or a moment of thread `tid`, whose domain is the intake's `domain`, and whose name is the mark of `module`.
+ * Fills in what `range` is. */
+void program_modules_take(program_modules *self, uint32_t module, uint32_t domain, uint32_t tid, pd_read_range *range);
 /* All are taken. Looks at the calls among these rows that begin before `cut_ns`. */
 void program_modules_calls(program_modules *self, const pd_activity *rows, uint32_t count, int64_t cut_ns);
 /* Gives the backward ranges to the intake. PD_NO_MEMORY is the one failure. */

@@ -2,13 +2,15 @@
 #ifndef READERS_CAPTURE_PROGRAM_SPANS_H
 #define READERS_CAPTURE_PROGRAM_SPANS_H
 
+#include "program_names.h"
+
 #include "../lib/spans.h"
 
 #include "capture/format.h"
 
-/* Takes rows of CAPTURE_SPANS that begin from `from_ns` on and end before `cut_ns`. `names`: the intake's string ids by
- * the file's. How many rows cannot be, and are left out. */
+/* Takes rows of CAPTURE_SPANS that begin from `from_ns` on and end before `cut_ns`. How many rows cannot be, and are
+ * left out. */
 uint64_t program_spans_add(spans *self, const capture_annotation *rows, uint32_t count, int64_t from_ns, int64_t cut_ns,
-                           const uint32_t *names, uint32_t name_count);
+                           const program_names *names);
 
 #endif

@@ -235,6 +235,13 @@ class Last(Record):
         self.recorded("init", "marked=12", "settle", "spans=14", "settle", steps=14,
                       options=("--last", "60s", "--step", "my span"))
 
+    def test_behind_many_names(self):
+        """The names that are kept have high numbers, and the file is small."""
+        _, err, figures = self.recorded("init", "names=16000", "settle", "sleep=7000", "marked=12", "settle", steps=12,
+                                        options=("--last", "6s"))
+        self.assertEqual(self.warnings(err), [])
+        self.assertIn("my work", json.dumps(figures))
+
     def test_snapshots_while_the_program_runs(self):
         process, pid = self.running("init", "steps=60", "settle")
         for number, asked in enumerate((pid, process.pid), 1): # the program's number does as well as pdhost's
