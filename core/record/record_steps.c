@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum { IS_DOMAIN = 1, IS_STEP = 2, IS_NAMED = 4 };
-/* With more, those that rows have not used lately are forgotten: each step may have a name of its own. */
-enum { MOST_ROLES = 1 << 16 };
+/* With more, some are forgotten: each step may have a name of its own. Those stay that were among the last MOST_USED
+ * uses, and the last MOST_AWAITED that no row has used yet: their rows may be on the way. */
+enum { MOST_ROLES = 1 << 16, MOST_USED = MOST_ROLES / 2, MOST_AWAITED = MOST_ROLES / 4 };
 
 static bool is_text(const char *text, uint32_t bytes, const char *wanted) {
   return strlen(wanted) == bytes && memcmp(text, wanted, bytes) == 0;
@@ -38,14 +39,15 @@ static uint32_t place_of(const record_steps *self, uint32_t id) {
   return from;
 }
 
-/* Those that were used in the second half of the rows since the last time stay; at most half of all. */
 static void forget_unused(record_steps *self) {
-  const uint64_t since = self->rows - (self->rows - self->rows_swept) / 2;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < self->role_count && kept < MOST_ROLES / 2; i++)
-    if (self->roles[i].used >= since) self->roles[kept++] = self->roles[i];
-  self->role_count = kept;
-  self->rows_swept = self->rows;
+  uint32_t from = self->role_count, awaited = 0;
+  for (uint32_t i = self->role_count; i-- > 0;) {
+    const record_step_role role = self->roles[i];
+    const bool stays = role.used ? self->uses - role.used < MOST_USED : awaited++ < MOST_AWAITED;
+    if (stays) self->roles[--from] = role;
+  }
+  self->role_count -= from;
+  memmove(self->roles, self->roles + from, self->role_count * sizeof *self->roles);
 }
 
 static void note(record_steps *self, uint32_t id, uint8_t role) {
@@ -54,7 +56,7 @@ static void note(record_steps *self, uint32_t id, uint8_t role) {
   if (at == self->role_count || self->roles[at].id != id) {
     if (!PD_ARRAY_FIT(self->roles, self->role_room, self->role_count + 1)) return;
     memmove(self->roles + at + 1, self->roles + at, (self->role_count - at) * sizeof *self->roles);
-    self->roles[at] = (record_step_role){.id = id, .used = self->rows};
+    self->roles[at] = (record_step_role){.id = id};
     self->role_count++;
   }
   self->roles[at].roles |= role;
@@ -78,12 +80,11 @@ void record_steps_strings(record_steps *self, const char *data, uint32_t bytes) 
 static bool has_role(record_steps *self, uint32_t id, uint8_t role) {
   const uint32_t at = place_of(self, id);
   if (at == self->role_count || self->roles[at].id != id) return false;
-  self->roles[at].used = self->rows;
+  self->roles[at].used = ++self->uses;
   return (self->roles[at].roles & role) != 0;
 }
 
 bool record_steps_is_bound(record_steps *self, const capture_annotation *row) {
-  self->rows++;
   const bool is_moment = row->start_ns == row->end_ns;
   if (self->name) return !is_moment && has_role(self, row->name, IS_NAMED);
   return is_moment && has_role(self, row->name, IS_STEP) && has_role(self, row->domain, IS_DOMAIN);
@@ -93,7 +94,6 @@ void record_steps_annotations(record_steps *self, const void *data, uint32_t byt
   for (uint32_t at = 0; bytes - at >= sizeof(capture_annotation); at += (uint32_t)sizeof(capture_annotation)) {
     capture_annotation row;
     memcpy(&row, (const char *)data + at, sizeof row);
-    self->rows++;
     const bool is_moment = row.start_ns == row.end_ns;
     self->marks += is_moment && has_role(self, row.name, IS_STEP) && has_role(self, row.domain, IS_DOMAIN);
     self->ranges += !is_moment && has_role(self, row.name, IS_NAMED);

@@ -11,14 +11,14 @@
 typedef struct record_step_role {
   uint32_t id;
   uint8_t roles;
-  uint64_t used; /* by which row last, as `rows` counts them */
+  uint64_t used; /* the last time, as `uses` counts them; 0: no row has used it yet */
 } record_step_role;
 
 typedef struct record_steps {
   const char *name; /* of the ranges that are steps; NULL: marks of pdhost/mark.h. Set by the owner, all else zero */
   record_step_role *roles; /* of the texts that have one, by their numbers */
   uint32_t role_room, role_count;
-  uint64_t rows, rows_swept; /* looked at so far, and when some were last forgotten */
+  uint64_t uses; /* of all of them so far */
   uint64_t marks, ranges;
   uint64_t paused_at; /* how many marks there were when the recording was last paused */
   uint64_t cut;       /* steps that a pause fell into */

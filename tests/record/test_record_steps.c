@@ -66,6 +66,26 @@ Test(record_steps, names_without_end_take_no_memory_without_end, .fini = clean) 
   cr_assert_leq((uint64_t)steps.role_room * sizeof *steps.roles, 4 << 20);
 }
 
+/* Texts come ahead of their rows, as many as there are in the ring. */
+static void name_ahead(uint32_t ahead) {
+  const uint32_t count = 200000;
+  steps.name = "step";
+  say(1, "step");
+  range(1);
+  for (uint32_t i = 2; i <= count + ahead; i++) {
+    char text[32];
+    (void)snprintf(text, sizeof text, "step#%u", i);
+    say(i, text);
+    if (i >= 2 + ahead) range(i - ahead);
+    if (i % 1000 == 0) range(1);
+  }
+  cr_assert_eq(record_steps_count(&steps), count + (count + ahead) / 1000);
+}
+
+Test(record_steps, names_ahead_of_their_rows, .fini = clean) { name_ahead(300); }
+
+Test(record_steps, names_far_ahead_of_their_rows, .fini = clean) { name_ahead(16000); }
+
 Test(record_steps, names_that_begin_so, .fini = clean) {
   steps.name = "ste*";
   say(1, "step 5");
