@@ -79,8 +79,9 @@ static bool is_of_kernels(const capture_head *head) {
   return head->kind == CAPTURE_ACTIVITIES || (head->kind == CAPTURE_STRINGS && !head->thread);
 }
 
+/* A row has at least a time. */
 static uint64_t rows_in(const capture_head *head, uint64_t bytes) {
-  return head->row_bytes ? bytes / head->row_bytes : 0;
+  return head->row_bytes >= sizeof(int64_t) ? bytes / head->row_bytes : 0;
 }
 
 static void use_names(record_last *self, const capture_head *head, const char *rows, uint64_t bytes, int64_t now_ns) {
@@ -90,19 +91,6 @@ static void use_names(record_last *self, const capture_head *head, const char *r
     record_names_use(table, names.ids[0], now_ns);
     record_names_use(table, names.ids[1], now_ns);
   }
-}
-
-uint64_t record_last_nameless(const record_last *self, int64_t begin_ns) {
-  uint64_t count = 0;
-  if (!self->kernels.dropped && !self->ranges.dropped) return 0;
-  for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
-    const record_names *table = is_of_kernels(&chunk->head) ? &self->kernels : &self->ranges;
-    for (uint64_t i = 0; chunk->at_ns >= begin_ns && i < rows_in(&chunk->head, chunk->bytes); i++) {
-      const row_names names = names_of(&chunk->head, chunk->data, i);
-      count += names.ids[0] && !record_names_has(table, names.ids[0]);
-    }
-  }
-  return count;
 }
 
 /* ---- rows ---- */
@@ -161,50 +149,42 @@ static uint64_t first_call(const record_last *self, int64_t begin_ns) {
   return first;
 }
 
-static bool is_wanted(const pd_activity *row, int64_t begin_ns, uint64_t first) {
-  if (pd_activity_is_work(row) || (pd_activity_is_call(row) && row->correlation)) return row->correlation >= first;
-  return row->start >= begin_ns;
-}
-
-static uint64_t write_activities(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns, uint64_t first) {
-  const pd_activity *rows = (const pd_activity *)(const void *)chunk->data;
-  const uint64_t count = chunk->bytes / sizeof *rows;
-  capture_head head = chunk->head;
-  uint64_t written = 0;
-  for (uint64_t from = 0, to; from < count; from = to) { /* runs of rows that are wanted */
-    const bool wanted = is_wanted(&rows[from], begin_ns, first);
-    for (to = from + 1; to < count && is_wanted(&rows[to], begin_ns, first) == wanted; to++) {}
-    if (!wanted) continue;
-    head.first = chunk->head.first + from;
-    head.count = (uint32_t)(to - from);
-    (void)capture_put(writer, head, rows + from, (to - from) * sizeof *rows);
-    written += to - from;
-  }
-  return written;
-}
-
 /* All other rows begin with their time. */
 _Static_assert(offsetof(capture_annotation, start_ns) == 0 && offsetof(capture_state, start_ns) == 0 &&
                    offsetof(capture_child, ns) == 0 && offsetof(capture_code, ns) == 0,
                "the time comes first");
 
-static bool is_later(const record_chunk *chunk, uint64_t row, int64_t begin_ns) {
+/* What of the rows is written. */
+typedef struct wanted_rows {
+  int64_t begin_ns;
+  uint64_t first; /* as first_call() says */
+} wanted_rows;
+
+static bool is_wanted(const wanted_rows *self, const record_chunk *chunk, uint64_t at) {
+  const char *row = chunk->data + at * chunk->head.row_bytes;
   int64_t start_ns;
-  memcpy(&start_ns, chunk->data + row * chunk->head.row_bytes, sizeof start_ns);
-  return start_ns >= begin_ns;
+  memcpy(&start_ns, row, sizeof start_ns);
+  if (!holds_activities(chunk)) return start_ns >= self->begin_ns;
+  const pd_activity *activity = (const pd_activity *)(const void *)row;
+  if (pd_activity_is_work(activity) || (pd_activity_is_call(activity) && activity->correlation))
+    return activity->correlation >= self->first;
+  return activity->start >= self->begin_ns;
 }
 
-static void write_rows(const record_chunk *chunk, capture_writer *writer, int64_t begin_ns) {
-  const uint64_t bytes = chunk->head.row_bytes, count = bytes >= sizeof(int64_t) ? chunk->bytes / bytes : 0;
+static uint64_t write_rows(const record_chunk *chunk, capture_writer *writer, const wanted_rows *wanted) {
+  const uint64_t count = rows_in(&chunk->head, chunk->bytes), bytes = chunk->head.row_bytes;
   capture_head head = chunk->head;
-  for (uint64_t from = 0, to; from < count; from = to) {
-    const bool wanted = is_later(chunk, from, begin_ns);
-    for (to = from + 1; to < count && is_later(chunk, to, begin_ns) == wanted; to++) {}
-    if (!wanted) continue;
+  uint64_t written = 0;
+  for (uint64_t from = 0, to; from < count; from = to) { /* runs of rows that are wanted */
+    const bool is_run = is_wanted(wanted, chunk, from);
+    for (to = from + 1; to < count && is_wanted(wanted, chunk, to) == is_run; to++) {}
+    if (!is_run) continue;
     head.first = chunk->head.first + from;
     head.count = (uint32_t)(to - from);
     (void)capture_put(writer, head, chunk->data + from * bytes, (to - from) * bytes);
+    written += to - from;
   }
+  return written;
 }
 
 static void write_all(const record_queue *queue, capture_writer *writer) {
@@ -213,24 +193,40 @@ static void write_all(const record_queue *queue, capture_writer *writer) {
 }
 
 uint64_t record_last_write(const record_last *self, capture_writer *writer, int64_t begin_ns) {
-  const uint64_t first = first_call(self, begin_ns);
-  uint64_t written = 0;
+  const wanted_rows wanted = {begin_ns, first_call(self, begin_ns)};
+  uint64_t works = 0;
   write_all(&self->about, writer);
   write_all(&self->threads, writer);
   record_names_write(&self->kernels, writer, begin_ns);
   record_names_write(&self->ranges, writer, begin_ns);
   for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
-    if (holds_activities(chunk))
-      written += write_activities(chunk, writer, begin_ns, first);
-    else
-      write_rows(chunk, writer, begin_ns);
+    const uint64_t written = write_rows(chunk, writer, &wanted);
+    if (holds_activities(chunk)) works += written;
   }
-  return written;
+  return works;
+}
+
+static bool lacks(const record_names *table, uint32_t id) { return id && !record_names_has(table, id); }
+
+record_nameless record_last_nameless(const record_last *self, int64_t begin_ns) {
+  record_nameless out = {0};
+  if (!self->kernels.dropped && !self->ranges.dropped) return out;
+  const wanted_rows wanted = {begin_ns, first_call(self, begin_ns)};
+  for (const record_chunk *chunk = self->rows.first; chunk; chunk = chunk->next) {
+    const bool of_kernels = is_of_kernels(&chunk->head);
+    const record_names *table = of_kernels ? &self->kernels : &self->ranges;
+    for (uint64_t i = 0; i < rows_in(&chunk->head, chunk->bytes); i++) {
+      const row_names names = names_of(&chunk->head, chunk->data, i);
+      if (!lacks(table, names.ids[0]) && !lacks(table, names.ids[1])) continue;
+      *(of_kernels ? &out.works : &out.ranges) += is_wanted(&wanted, chunk, i);
+    }
+  }
+  return out;
 }
 
 void record_last_tell(const record_last *self, uint32_t pid, int64_t last_ns, int64_t now_ns) {
   const int64_t begin_ns = now_ns - last_ns;
-  const uint64_t nameless = record_last_nameless(self, begin_ns);
+  const record_nameless nameless = record_last_nameless(self, begin_ns);
   if (self->whole_from_ns > begin_ns)
     log_line(PD_LOG_WARN, NULL,
              "process %u: of the last %.1f s the first %.1f s are not kept: they need more than %d MB", pid,
@@ -238,11 +234,16 @@ void record_last_tell(const record_last *self, uint32_t pid, int64_t last_ns, in
              (int)(RECORD_LAST_ROW_BYTES >> 20));
   if (self->failed)
     log_line(PD_LOG_WARN, NULL, "process %u: memory ran out; some of what was recorded is missing", pid);
-  if (nameless)
+  if (nameless.works)
     log_line(PD_LOG_WARN, NULL,
-             "process %u: %llu records have no name: the names need more than %d MB, and those are not kept that were "
-             "not used for longest; name ranges without a number",
-             pid, (unsigned long long)nameless, (int)(RECORD_NAMES_BYTES >> 20));
+             "process %u: %llu calls and device records have no name: their names need more than %d MB, and those that "
+             "were not used for longest are not kept",
+             pid, (unsigned long long)nameless.works, (int)(RECORD_NAMES_BYTES >> 20));
+  if (nameless.ranges)
+    log_line(PD_LOG_WARN, NULL,
+             "process %u: %llu ranges and code samples lack a name or a domain: their names need more than %d MB, and "
+             "those that were not used for longest are not kept; name ranges without a number",
+             pid, (unsigned long long)nameless.ranges, (int)(RECORD_NAMES_BYTES >> 20));
 }
 
 void record_last_free(record_last *self) {

@@ -30,6 +30,11 @@ typedef struct record_last {
   bool failed;                  /* a record found no memory */
 } record_last;
 
+/* Rows without a name: calls and device records; ranges, which may lack their domain, and samples of code. */
+typedef struct record_nameless {
+  uint64_t works, ranges;
+} record_nameless;
+
 /* A record as capture_put has it, which came at `now_ns`, CLOCK_REALTIME. */
 void record_last_add(record_last *self, capture_head head, const void *payload, uint64_t bytes, int64_t now_ns);
 /* Rows that came before are not wanted any more. */
@@ -39,8 +44,8 @@ bool record_last_any(const record_last *self);
 /* What happened from `begin_ns` on: calls, what they launched, ranges that began then. How many calls and device
  * records those are. */
 uint64_t record_last_write(const record_last *self, capture_writer *writer, int64_t begin_ns);
-/* How many of the rows that came from `begin_ns` on have a name that was dropped for want of room. */
-uint64_t record_last_nameless(const record_last *self, int64_t begin_ns);
+/* How many of the rows that record_last_write() writes have a name that was dropped for want of room. */
+record_nameless record_last_nameless(const record_last *self, int64_t begin_ns);
 /* Warns of what is missing of the last `last_ns` before now, of process `pid`. */
 void record_last_tell(const record_last *self, uint32_t pid, int64_t last_ns, int64_t now_ns);
 void record_last_free(record_last *self);

@@ -121,7 +121,8 @@ Test(record_last, names_that_are_used_stay, .fini = clean) {
   add(CAPTURE_ACTIVITIES, 0, &kernel, sizeof kernel, sizeof kernel, many);
   cr_assert_leq(last.ranges.bytes, RECORD_NAMES_BYTES);
   cr_assert_gt(last.ranges.dropped, 0);
-  cr_assert_eq(record_last_nameless(&last, 0), 0);
+  const record_nameless nameless = record_last_nameless(&last, 0);
+  cr_assert_eq(nameless.ranges + nameless.works, 0);
   cr_assert_eq(write_from((int64_t)many - 500), 0, "no call is there for the kernel");
   cr_assert_eq(rows_of(CAPTURE_STRINGS), 500 + 3, "of the rows in the file, and no more");
 }
@@ -132,8 +133,26 @@ Test(record_last, rows_whose_name_is_gone_are_counted, .fini = clean) {
   for (uint32_t i = 10; last.ranges.dropped == 0; i++) add_name(5, i, "other", i);
   add_range(2, 0, 100);
   add_range(10, 0, 100);
-  cr_assert_eq(record_last_nameless(&last, 100), 1);
-  cr_assert_eq(record_last_nameless(&last, 101), 0);
+  add_range(10, 2, 100);
+  add_range(2, 2, 50);
+  cr_assert_eq(record_last_nameless(&last, 99).ranges, 2,
+               "a range without its domain counts, and an older one does not");
+  cr_assert_eq(record_last_nameless(&last, 100).ranges, 0);
+  cr_assert_eq(record_last_nameless(&last, 0).works, 0);
+}
+
+/* Those of calls and kernels are counted apart, and only where they are written: a kernel needs its call. */
+Test(record_last, kernels_whose_name_is_gone_are_counted, .fini = clean) {
+  add_name(0, 2, "kernel", 1);
+  for (uint32_t i = 10; last.kernels.dropped == 0; i++) add_name(0, i, "other", i);
+  const pd_activity rows[] = {
+      {.kind = PD_ACTIVITY_RUNTIME, .name = 10, .correlation = 7, .start = 100, .end = 101},
+      {.kind = PD_ACTIVITY_KERNEL, .name = 2, .correlation = 7, .start = 105, .end = 106},
+      {.kind = PD_ACTIVITY_KERNEL, .name = 2, .correlation = 6, .start = 102, .end = 103},
+  };
+  add(CAPTURE_ACTIVITIES, 0, rows, sizeof rows, sizeof rows[0], 110);
+  cr_assert_eq(record_last_nameless(&last, 100).works, 1);
+  cr_assert_eq(record_last_nameless(&last, 100).ranges, 0);
 }
 
 /* A program that makes a thread for each of its requests. */
