@@ -7,7 +7,8 @@
  *
  *   run        one JSON object: who ran what with which settings
  *   window     one capture_window, then the rows of the window in records of at most CAPTURE_PART_BYTES each
- *   strings    capture_string and its text, again and again; ids rise by 1 from `first`
+ *   strings    capture_string and its text, again and again; ids rise by 1 from `first`, but those of a program may be
+ *              any
  *   rows       `count` rows of `row_bytes`; the first of them is row `first` of its thread, kind and window
  *   step       one JSON object per step of the loop
  *   deliver    one JSON object: the window is complete

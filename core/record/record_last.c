@@ -99,7 +99,7 @@ void record_last_add(record_last *self, capture_head head, const void *payload, 
   record_queue *queue = queue_of(self, &head);
   if (head.kind == CAPTURE_STRINGS) {
     record_names *table = is_of_kernels(&head) ? &self->kernels : &self->ranges;
-    if (!record_names_add(table, head.thread, payload, bytes, now_ns)) self->failed = true;
+    if (!record_names_add(table, payload, bytes, now_ns)) self->failed = true;
     return;
   }
   if (queue == &self->rows) use_names(self, &head, payload, bytes, now_ns);

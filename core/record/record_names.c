@@ -7,7 +7,7 @@
 struct record_name {
   record_name *older, *newer, *next; /* next: in its bucket */
   int64_t used_ns;
-  uint32_t id, thread;
+  uint32_t id;
   uint64_t bytes;
   char row[]; /* as it came */
 };
@@ -68,13 +68,12 @@ static void drop_oldest(record_names *self) {
   free(gone);
 }
 
-static bool add_one(record_names *self, uint32_t thread, uint32_t id, const void *row, uint64_t bytes, int64_t now_ns) {
+static bool add_one(record_names *self, uint32_t id, const void *row, uint64_t bytes, int64_t now_ns) {
   if (find(self, id)) return true; /* a number has one text */
   if (self->count >= self->bucket_count && !grow(self)) return false;
   record_name *name = malloc(sizeof *name + bytes);
   if (!name) return false;
   name->id = id;
-  name->thread = thread;
   name->bytes = bytes;
   memcpy(name->row, row, bytes);
   name->next = *bucket_of(self, id);
@@ -86,13 +85,13 @@ static bool add_one(record_names *self, uint32_t thread, uint32_t id, const void
   return true;
 }
 
-bool record_names_add(record_names *self, uint32_t thread, const void *rows, uint64_t bytes, int64_t now_ns) {
+bool record_names_add(record_names *self, const void *rows, uint64_t bytes, int64_t now_ns) {
   for (uint64_t at = 0; bytes - at >= sizeof(capture_string);) {
     capture_string row;
     memcpy(&row, (const char *)rows + at, sizeof row);
     const uint64_t whole = sizeof row + ((uint64_t)row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
     if (whole > bytes - at) break;
-    if (!add_one(self, thread, row.id, (const char *)rows + at, whole, now_ns)) return false;
+    if (!add_one(self, row.id, (const char *)rows + at, whole, now_ns)) return false;
     at += whole;
   }
   return true;
@@ -107,16 +106,31 @@ void record_names_use(record_names *self, uint32_t id, int64_t now_ns) {
 
 bool record_names_has(const record_names *self, uint32_t id) { return find(self, id) != NULL; }
 
+/* One record, where there is anything. */
+static void put(capture_writer *writer, uint32_t count, const char *rows, uint64_t bytes) {
+  const capture_head head = {.kind = CAPTURE_STRINGS, .window = CAPTURE_NO_WINDOW, .count = count, .row_bytes = 1};
+  if (count) (void)capture_put(writer, head, rows, bytes);
+}
+
 void record_names_write(const record_names *self, capture_writer *writer, int64_t begin_ns) {
+  char part[CAPTURE_PART_BYTES];
+  uint64_t bytes = 0;
+  uint32_t count = 0;
   for (const record_name *at = self->oldest; at; at = at->newer) {
-    const capture_head head = {.kind = CAPTURE_STRINGS,
-                               .window = CAPTURE_NO_WINDOW,
-                               .thread = at->thread,
-                               .first = at->id,
-                               .count = 1,
-                               .row_bytes = 1};
-    if (at->used_ns >= begin_ns) (void)capture_put(writer, head, at->row, at->bytes);
+    if (at->used_ns < begin_ns) continue;
+    if (at->bytes > sizeof part) {
+      put(writer, 1, at->row, at->bytes);
+      continue;
+    }
+    if (at->bytes > sizeof part - bytes) {
+      put(writer, count, part, bytes);
+      bytes = count = 0;
+    }
+    memcpy(part + bytes, at->row, at->bytes);
+    bytes += at->bytes;
+    count++;
   }
+  put(writer, count, part, bytes);
 }
 
 void record_names_free(record_names *self) {

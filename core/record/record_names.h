@@ -24,11 +24,11 @@ typedef struct record_names {
 } record_names;
 
 /* Rows of CAPTURE_STRINGS, which came at `now_ns`. False: there was no memory for one. */
-bool record_names_add(record_names *self, uint32_t thread, const void *rows, uint64_t bytes, int64_t now_ns);
+bool record_names_add(record_names *self, const void *rows, uint64_t bytes, int64_t now_ns);
 /* A row that came then has this name; 0 is none. */
 void record_names_use(record_names *self, uint32_t id, int64_t now_ns);
 bool record_names_has(const record_names *self, uint32_t id);
-/* Those that rows have used from `begin_ns` on. */
+/* Those that rows have used from `begin_ns` on, many in one record. */
 void record_names_write(const record_names *self, capture_writer *writer, int64_t begin_ns);
 void record_names_free(record_names *self);
 

@@ -67,6 +67,44 @@ static uint64_t rows_of(uint32_t kind) {
   return rows;
 }
 
+static uint64_t records_of(uint32_t kind) {
+  capture_reader reader;
+  uint64_t records = 0;
+  cr_assert_eq(capture_open(&reader, path), PD_OK);
+  for (uint64_t i = 0; i < reader.count; i++) records += reader.records[i].kind == kind;
+  capture_reader_close(&reader);
+  return records;
+}
+
+static uint64_t texts_in(const char *rows, uint64_t bytes) {
+  uint64_t text = 0;
+  for (uint64_t at = 0; at < bytes;) {
+    capture_string row;
+    memcpy(&row, rows + at, sizeof row);
+    text += row.bytes;
+    at += sizeof row + (row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
+    cr_assert_leq(at, bytes);
+  }
+  return text;
+}
+
+/* How many bytes the texts of all names have. */
+static uint64_t texts_of_names(void) {
+  capture_reader reader;
+  uint64_t text = 0;
+  cr_assert_eq(capture_open(&reader, path), PD_OK);
+  for (uint64_t i = 0; i < reader.count; i++) {
+    const capture_record *at = &reader.records[i];
+    char *rows = at->kind == CAPTURE_STRINGS ? malloc(at->bytes) : NULL;
+    if (!rows) continue;
+    cr_assert_eq(capture_payload(&reader, at, rows), PD_OK);
+    text += texts_in(rows, at->bytes);
+    free(rows);
+  }
+  capture_reader_close(&reader);
+  return text;
+}
+
 static void clean(void) {
   (void)unlink(path);
   (void)rmdir(folder);
@@ -125,6 +163,23 @@ Test(record_last, names_that_are_used_stay, .fini = clean) {
   cr_assert_eq(nameless.ranges + nameless.works, 0);
   cr_assert_eq(write_from((int64_t)many - 500), 0, "no call is there for the kernel");
   cr_assert_eq(rows_of(CAPTURE_STRINGS), 500 + 3, "of the rows in the file, and no more");
+}
+
+/* The rings wait while a snapshot is written: it takes few writes. */
+Test(record_last, names_are_written_many_at_a_time, .fini = clean) {
+  enum { NAMES = 10000, WIDE = 2 * CAPTURE_PART_BYTES };
+  static struct {
+    capture_string head;
+    char text[WIDE];
+  } wide = {.head = {.id = 3, .bytes = WIDE}};
+  for (uint32_t i = 10; i < 10 + NAMES; i++) {
+    if (i == NAMES / 2) add(CAPTURE_STRINGS, 5, &wide, sizeof wide, 1, i);
+    add_name(i % 3, i, "name", i);
+  }
+  (void)write_from(1);
+  cr_assert_eq(rows_of(CAPTURE_STRINGS), NAMES + 1);
+  cr_assert_eq(texts_of_names(), NAMES * (uint64_t)64 + WIDE, "each is whole");
+  cr_assert_leq(records_of(CAPTURE_STRINGS), 3 + 2 + NAMES * (uint64_t)(64 + sizeof wide.head) / CAPTURE_PART_BYTES);
 }
 
 /* What is not there is told. */
