@@ -97,7 +97,7 @@
   X("duration_ns", "how long it took, in nanoseconds")                                                                 \
   X("profile", "how much was recorded: full, events (host only) or none")                                              \
   X("profile_note", "why less was recorded than asked for")                                                            \
-  X("steps_found", "how the steps were found, where the program does not mark steps of training")                                   \
+  X("steps_found", "how the steps were found, where the program does not mark steps of training")                      \
   X("sync_note", "how to read the times of steps that the host does not wait for")                                     \
   X("copies_ahead", "whether batches are copied to the device ahead of their step")                                    \
   X("unprofiled_step_ns", "a step without the profiler: median after its wait for a batch, or mean pace; null: few")   \
