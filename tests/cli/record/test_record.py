@@ -139,13 +139,14 @@ class Trees(Record):
 
     def test_a_capture_that_cannot_be_read_does_not_take_the_others_away(self):
         """As that of a process that was killed before anything of it was whole."""
-        command = ("sh", "-c", f"'{PROGRAM}' init steps=50 settle; sleep 1; truncate -s 400 there/*.pdcap; "
-                               f"exec '{PROGRAM}' init steps=40 settle")
-        code, _, err, figures = self.record(command=command, options=("--out", "there"))
-        self.assertEqual(code, 0, err)
-        self.assertIsNotNone(figures, err)
-        self.assertEqual(len(figures["step_rows"]), 40, err)
-        self.assertIn(": skipped, since it cannot be read", err)
+        for size, said in ((400, "; there is no report of it"), (60, ": skipped, since it cannot be read")):
+            command = ("sh", "-c", f"'{PROGRAM}' init steps=50 settle; sleep 1; truncate -s {size} there{size}/*.pdcap; "
+                                   f"exec '{PROGRAM}' init steps=40 settle")
+            code, _, err, figures = self.record(command=command, options=("--out", f"there{size}"))
+            self.assertEqual(code, 0, err)
+            self.assertIsNotNone(figures, err)
+            self.assertEqual(len(figures["step_rows"]), 40, err)
+            self.assertIn(said, err)
 
     @staticmethod
     def has_in_environment(pid, text):

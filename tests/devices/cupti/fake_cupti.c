@@ -201,10 +201,12 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32
 /* A slow one is slow before it has the lock: a second one is seen, and does not wait. */
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
   static uint32_t under_way;
-  if (__atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED))
-    __atomic_fetch_add(&fake.counts.flushes_at_a_time, 1, __ATOMIC_RELAXED);
-  const uint32_t slow_ms = fake.config.slow_flush_ms;
-  __atomic_fetch_add(&fake.counts.flushes_begun, 1, __ATOMIC_RELEASE); /* what is set from now on is not for this one */
+  const bool another = __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED) != 0;
+  pthread_mutex_lock(&fake.lock);
+  fake.counts.flushes_at_a_time += another;
+  fake.counts.flushes_begun++;
+  const uint32_t slow_ms = fake.config.slow_flush_ms; /* what is set from now on is not for this one */
+  pthread_mutex_unlock(&fake.lock);
   if (slow_ms) usleep(slow_ms * 1000);
   __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
   ENTER("cuptiActivityFlushAll");
