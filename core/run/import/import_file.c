@@ -223,7 +223,7 @@ static int end(import_reading *self, uint64_t windows) {
     log_line(PD_LOG_WARN, NULL, "%s: it has %llu of the %llu steps that were asked for", self->from->path,
              (unsigned long long)self->steps, (unsigned long long)wanted);
   if (windows || self->run.windows) return CODE_DONE;
-  if (self->request->is_recording) { /* it was killed early, which is no fault of the recording's */
+  if (self->request->is_recording) { /* it was killed early, and the recording has no fault */
     log_line(PD_LOG_WARN, NULL,
              "%s: nothing was launched before the process ended, or nothing of it was whole; there is no report of it",
              self->from->path);
