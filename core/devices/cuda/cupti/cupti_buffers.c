@@ -8,10 +8,8 @@
 
 enum { SMALL_SPARE = 2, LARGE_SPARE = 2 };
 
-/* Each thread's buffers so far, so that a thread with little to say holds little. They lie where the C library has kept
- * room for each thread: in a library that is loaded later, a thread would take memory from the heap for them. */
-#define IN_PLACE __attribute__((tls_model("initial-exec")))
-static _Thread_local uint32_t thread_generation IN_PLACE, thread_taken IN_PLACE;
+/* Each thread's buffers so far, so that a thread with little to say holds little. */
+static _Thread_local uint32_t thread_generation, thread_taken;
 
 static _Atomic uint32_t *count_of(cupti_buffers *self, bool large) {
   return large ? &self->free_large_count : &self->free_small_count;
