@@ -96,7 +96,6 @@ static int analyze_files(const analyze_request *asked, import_paths *paths, erro
                                   .file_count = paths->count,
                                   .reader = asked->reader,
                                   .step = asked->step,
-                                  .no_python = asked->no_python,
                                   .ranks_json = asked->ranks_json};
   const int code = is_run(settings, asked, paths)
                        ? recover_run(settings, paths->files[0], asked->input, asked->sinks, asked->quiet, err)

@@ -373,17 +373,14 @@ static void take_named(const pd_trace *trace, const bool *wanted, found_steps *o
 
 pd_status step_finder_ranges(const pd_trace *trace, step_finder_is_one *is_one, const void *user, found_steps *out) {
   *out = (found_steps){.count = 0};
-  bool *wanted = calloc(trace->strings.count + 1, sizeof *wanted);
-  out->bounds = trace_scratch_alloc(trace->ranges.count, sizeof *out->bounds);
-  if (!wanted || !out->bounds) {
-    free(wanted);
-    return PD_NO_MEMORY;
-  }
+  bool *wanted = calloc(trace->strings.count + 1, sizeof *wanted), any = false;
+  if (!wanted) return PD_NO_MEMORY;
   for (uint64_t i = 0; i < trace->strings.count; i++)
-    wanted[i] = is_one(PD_AT(pd_string, &trace->strings, i)->text, user);
-  take_named(trace, wanted, out);
+    if ((wanted[i] = is_one(PD_AT(pd_string, &trace->strings, i)->text, user))) any = true;
+  if (any) out->bounds = trace_scratch_alloc(trace->ranges.count, sizeof *out->bounds);
+  if (out->bounds) take_named(trace, wanted, out);
   free(wanted);
-  return PD_OK;
+  return out->bounds || !any ? PD_OK : PD_NO_MEMORY;
 }
 
 pd_status step_finder_named(const pd_trace *trace, const char *name, found_steps *out) {

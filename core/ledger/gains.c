@@ -185,9 +185,10 @@ static void vary_passes(const gains_judge *self) {
   of->low = fmin(of->low, 1 - gains_judge_mean(self, &longest) / self->out->step_ns);
   for (uint32_t n = 1; n < self->out->ranked; n++) {
     replay_variant gone = gains_together(self, n + 1, self->out->keep);
-    gone.longest = gone.one_pass;
-    gains_combination *together = &self->out->without[n];
-    together->low = fmin(together->low, 1 - gains_judge_mean(self, &gone) / self->out->step_ns);
+    if (!gone.one_pass) continue;
+    gone.longest = true;
+    double *low = &self->out->without[n].low;
+    *low = fmin(*low, 1 - gains_judge_mean(self, &gone) / self->out->step_ns);
   }
   self->out->passes_unsure = self->out->cause == VERDICT_small_batch && of->low < gains_judge_least(self);
 }

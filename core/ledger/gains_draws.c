@@ -36,14 +36,18 @@ static uint32_t burst_of(const gains_judge *self) {
   return workers < self->count ? (uint32_t)workers : self->count;
 }
 
-/* Adds as many steps as there are to the sums of all runs, `block` neighbours at a time. */
-static void draw_steps(const gains_judge *self, uint32_t block, uint64_t *state, double *sums) {
+static const double *steps_of(const gains_judge *self, uint32_t run) {
+  return &self->steps[(size_t)run * self->count];
+}
+
+/* Adds as many steps as there are to the sums of the lists, `block` neighbours at a time. NULL: no list. */
+static void draw_steps(const gains_judge *self, uint32_t block, uint64_t *state, const double *const *lists,
+                       uint32_t list_count, double *sums) {
   for (uint32_t i = 0; i < self->count; i += block) {
     const uint32_t first = (uint32_t)(random_bits(state) % self->count);
     for (uint32_t k = 0; k < block && i + k < self->count; k++)
-      for (uint32_t r = 0; r < GAINS_RUN_COUNT; r++)
-        if (r >= VERDICT_COUNT || self->applies[r])
-          sums[r] += self->steps[(size_t)r * self->count + (first + k) % self->count];
+      for (uint32_t r = 0; r < list_count; r++)
+        if (lists[r]) sums[r] += lists[r][(first + k) % self->count];
   }
 }
 
@@ -57,13 +61,16 @@ static void set_interval(double *drawn, uint64_t draws, double *low, double *hig
 bool gains_draw(const gains_judge *self) {
   const uint64_t draws = draws_for(self->count);
   const uint32_t burst = burst_of(self);
+  const double *runs[GAINS_RUN_COUNT] = {NULL};
   double *drawn = malloc(draws * VERDICT_COUNT * sizeof *drawn);
   uint64_t state = GAINS_SEED, burst_state = GAINS_SEED, waiting = 0;
   if (!drawn) return false;
+  for (uint32_t r = 0; r < GAINS_RUN_COUNT; r++)
+    if (r >= VERDICT_COUNT || self->applies[r]) runs[r] = steps_of(self, r);
   for (uint64_t d = 0; d < draws; d++) {
     double sums[GAINS_RUN_COUNT] = {0}, bursts[GAINS_RUN_COUNT] = {0};
-    draw_steps(self, 1, &state, sums);
-    draw_steps(self, burst, &burst_state, bursts);
+    draw_steps(self, 1, &state, runs, GAINS_RUN_COUNT, sums);
+    draw_steps(self, burst, &burst_state, runs, GAINS_RUN_COUNT, bursts);
     double one[VERDICT_COUNT];
     for (uint32_t c = 0; c < VERDICT_COUNT; c++)
       drawn[c * draws + d] = one[c] =
@@ -92,20 +99,15 @@ static bool have_input(const gains *of, uint32_t count) {
   return false;
 }
 
-/* `now` and `gone` are the judged steps as they are and without the causes, each as drawn for the causes alone. */
+/* `gone` are the judged steps without the causes: the same steps are drawn as for the causes alone. */
 static void draw_gains(const gains_judge *self, uint32_t block, const double *gone, double *drawn, uint64_t draws) {
-  const double *now = &self->steps[(size_t)GAINS_RUN_NOW * self->count];
+  enum { NOW, GONE, LISTS };
+  const double *const lists[LISTS] = {[NOW] = steps_of(self, GAINS_RUN_NOW), [GONE] = gone};
   uint64_t state = GAINS_SEED;
   for (uint64_t d = 0; d < draws; d++) {
-    double all = 0, left = 0;
-    for (uint32_t i = 0; i < self->count; i += block) {
-      const uint32_t first = (uint32_t)(random_bits(&state) % self->count);
-      for (uint32_t k = 0; k < block && i + k < self->count; k++) {
-        all += now[(first + k) % self->count];
-        left += gone[(first + k) % self->count];
-      }
-    }
-    drawn[d] = all > 0 ? 1 - left / all : 0;
+    double sums[LISTS] = {0};
+    draw_steps(self, block, &state, lists, LISTS, sums);
+    drawn[d] = sums[NOW] > 0 ? 1 - sums[GONE] / sums[NOW] : 0;
   }
 }
 

@@ -191,7 +191,7 @@ def with_file(path, read, result):
 
 
 def is_collective(row):
-    return row["name"].startswith("nccl") or row["name"].startswith("ncclDevKernel")
+    return row["name"].startswith("nccl")
 
 
 def with_hta(path, read, result):

@@ -11,7 +11,6 @@ typedef struct import_request {
   const char *reader; /* by name, or by the path that config_input.reader had; NULL: the one that says most surely that
                          a file is its own */
   const char *step;   /* name of the range that is one step; NULL: marks of steps, or else found */
-  bool no_python;     /* the settings skip the Python functions: said in what to type next */
   uint64_t first_steps; /* how many steps are taken of each window; 0: all */
   bool is_recording;    /* of pdhost record, whose command the settings have */
   bool ranks_json;      /* what several ranks did together is printed as JSON */
