@@ -36,9 +36,7 @@ static uint32_t burst_of(const gains_judge *self) {
   return workers < self->count ? (uint32_t)workers : self->count;
 }
 
-static const double *steps_of(const gains_judge *self, uint32_t run) {
-  return &self->steps[(size_t)run * self->count];
-}
+static const double *steps_of(const gains_judge *self, uint32_t run) { return &self->steps[(size_t)run * self->count]; }
 
 /* Adds as many steps as there are to the sums of the lists, `block` neighbours at a time. NULL: no list. */
 static void draw_steps(const gains_judge *self, uint32_t block, uint64_t *state, const double *const *lists,

@@ -72,5 +72,7 @@ const char *verdict_key(uint32_t cause);
 const char *verdict_text(uint32_t cause);
 /* What takes the cause out of any program, in a sentence or two. */
 const char *verdict_helps(uint32_t cause);
+/* The same for an inference server, where that is something else; NULL: it is not. */
+const char *verdict_server_helps(uint32_t cause);
 
 #endif

@@ -86,35 +86,13 @@ static verdict_advice advice_on(const table_work *work, uint32_t cause) {
   return verdict_advise(&setting, cause);
 }
 
-/* What helps an inference server, where that is not what helps a program that trains; NULL: it is the same. */
-static const char *server_helps(uint32_t cause) {
-  switch (cause) {
-  case VERDICT_input_bound:
-    return "If requests were there all the time, prepare the next batch while the device works. If not, the server "
-           "waited for requests.";
-  case VERDICT_forced_sync:
-    return "Take calls that wait for the device out of the iteration: item(), cpu(), synchronize(). Read the sampled "
-           "tokens while the next iteration runs.";
-  case VERDICT_launch_bound:
-    return "Make fewer and larger launches: a CUDA graph of the iteration, a compiled model, or more requests in a "
-           "batch.";
-  case VERDICT_pageable_copy:
-    return "Copy an iteration's inputs from pinned memory without blocking: pin_memory(), non_blocking=True at the "
-           "copy.";
-  case VERDICT_host_compute:
-    return "If requests were there all the time, take scheduling, tokenizing and sampling off the thread that "
-           "launches, or do them while the device works. If not, the server waited for requests.";
-  default: return NULL;
-  }
-}
-
 static const char *helps_of(const table_work *work, uint32_t cause) {
   const gains *of = work->gains;
   const bool is_server = work->facts->trace->facts & PD_FACT_SERVING;
   if (mostly_copies(work, cause)) return verdict_helps(VERDICT_pinned_copy);
   if (cause == VERDICT_launch_bound && facts_mostly_graphs(work->facts)) return VERDICT_GRAPHS_HELPS;
   if (cause == VERDICT_none && of->busy < VERDICT_BUSY_ENOUGH) return VERDICT_IDLE_HELPS;
-  return is_server && server_helps(cause) ? server_helps(cause) : verdict_helps(cause);
+  return is_server && verdict_server_helps(cause) ? verdict_server_helps(cause) : verdict_helps(cause);
 }
 
 /* Settings are our own runs': another program's window has no command of ours behind it. What several ranks

@@ -316,12 +316,8 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   return PD_OK;
 }
 
-/* The Perf Summary is what a run of timer_only is for; any other shows it when asked. `of_ranks`: whether the windows
- * are those of several ranks, which no run of ours has: each rank of it reports its own. */
-static pd_status add_run_tables(state *self, const pd_summary *summary, text *out, bool *of_ranks) {
-  const pd_table_set *set;
-  const pd_status status = tables_of_run(self, summary, &set);
-  *of_ranks = !(PD_HAS(pd_run, self->run, ranks) && self->run->ranks) && has_table(set, "ranks_verdict", 13);
+/* The Perf Summary is what a run of timer_only is for; any other shows it when asked. */
+static void add_run_tables(state *self, const pd_table_set *set, text *out) {
   for (uint32_t i = 0; set && i < set->count; i++) {
     const layout_options layout = layout_of(self, set->tables[i]);
     /* The verdict of all ranks is no table in print: the host prints it before all others. */
@@ -329,28 +325,31 @@ static pd_status add_run_tables(state *self, const pd_summary *summary, text *ou
     if (self->run->timer_only || is_viewed(self->options->views, set->tables[i]->id))
       layout_table(out, set->tables[i], &layout);
   }
-  if (status == PD_OK && self->run->timer_only && strcmp(self->options->views, VIEWS_DEFAULT) != 0)
+  if (self->run->timer_only && strcmp(self->options->views, VIEWS_DEFAULT) != 0)
     tell_missing_views(self, NULL, set, false, out);
-  if (status == PD_OK) tell_missing_views(self, NULL, set, true, out);
-  return status;
+  tell_missing_views(self, NULL, set, true, out);
 }
 
 /* Everything, in the order of printing. */
 static pd_status compose(state *self, const pd_summary *summary, text *out) {
   const pd_analysis *analysis = self->host->extension(self->host, PD_EXT_ANALYSIS);
+  const pd_table_set *set;
+  uint32_t late;
+  const pd_status status = tables_of_run(self, summary, &set);
+  const bool of_ranks = report_ranks_are(self->run, set, &late);
   if (self->quiet) {
+    if (of_ranks) return PD_OK; /* what they did together is printed already */
     text_add(out, self->verdicts.length ? self->verdicts.data : "");
     if (!self->verdicts.length) report_line(&self->report, out, summary, self->columns);
     return PD_OK;
   }
   if (self->verdicts.length) text_add_bytes(out, self->verdicts.data, self->verdicts.length);
   if (is_viewed(self->options->views, "run")) quick_stats_write(out, analysis, self->run, summary, self->columns);
-  bool of_ranks = false;
-  const pd_status status = add_run_tables(self, summary, out, &of_ranks);
+  if (status == PD_OK) add_run_tables(self, set, out);
   if (self->windows.length) text_add_bytes(out, self->windows.data, self->windows.length);
   /* What a reader looks for is where the screen ends. */
   if (self->summary && of_ranks)
-    report_ranks_write(&self->ranks, out, summary, self->files, self->columns);
+    report_ranks_write(&self->ranks, out, late, summary, self->files, self->columns);
   else if (self->summary)
     report_write(&self->report, out, self->run, summary, self->files, self->columns);
   if (self->all) {

@@ -123,21 +123,19 @@ void verdict_block(text *out, const pd_table *table, size_t columns) {
   text_free(&sentence);
 }
 
-void verdict_sentence(text *out, const pd_table *table, size_t room) {
+void verdict_line(text *out, const pd_table *table, size_t columns) {
   const char *title = text_of(table, "verdict");
   size_t bytes = title ? strlen(title) : 0;
-  if (pd_text_columns(title ? title : "", bytes) > room) {
+  if (!title) return;
+  if (TITLE_AT + pd_text_columns(title, bytes) > columns) {
     const size_t name = strcspn(title, ":(");
-    bytes = name < bytes && pd_text_columns(title, name) <= room ? name : pd_text_fit(title, bytes, room);
+    bytes = name < bytes && TITLE_AT + pd_text_columns(title, name) <= columns
+                ? name
+                : pd_text_fit(title, bytes, columns - TITLE_AT);
   }
   while (bytes && title[bytes - 1] == ' ') bytes--;
-  if (bytes) text_add_bytes(out, title, bytes);
-}
-
-void verdict_line(text *out, const pd_table *table, size_t columns) {
-  if (!text_of(table, "verdict")) return;
   if (out->colour) text_add(out, "\033[1m");
   text_add(out, "Verdict  ");
-  verdict_sentence(out, table, columns - TITLE_AT);
+  text_add_bytes(out, title, bytes);
   if (out->colour) text_add(out, "\033[0m");
 }

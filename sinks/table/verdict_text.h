@@ -10,9 +10,7 @@
 const pd_cell *verdict_cell(const pd_table *table, const char *key);
 /* "Verdict  ..." and below it share, step, evidence, other causes and what to try, in `columns`. */
 void verdict_block(text *out, const pd_table *table, size_t columns);
-/* The first sentence alone, within `room` columns: without what it explains where that does not fit. No line break. */
-void verdict_sentence(text *out, const pd_table *table, size_t room);
-/* The same after "Verdict", within `columns`. */
+/* The first sentence alone, within `columns`: without what it explains where that does not fit. No line break. */
 void verdict_line(text *out, const pd_table *table, size_t columns);
 /* A command in lines of `columns` that can be pasted: broken between words with a backslash. The first line begins
  * after `indent` columns that are there already. */

@@ -266,7 +266,9 @@ typedef struct pd_trace {
   /* Device records without a call that come before their stream's first record with one: work that was launched before
    * the recording began. They are not a loss. */
   uint64_t backlog;
-  uint32_t rank, ranks; /* of a distributed program; ranks 0: it is not one, or it is not known */
+  /* The rank in a distributed program, and how many there are. ranks 0: it is not one, or it is not known; then rank is
+   * the file's number, where several files are read together. */
+  uint32_t rank, ranks;
   pd_twin twin;
   /* Time that is cut out of the window, between steps, where steps ran that were not recorded. What follows lies
    * earlier than the clock had it, by this time. */

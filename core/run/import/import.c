@@ -142,6 +142,8 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
     if (code == CODE_DONE) code = open_sinks(self);
   }
   if (code != CODE_DONE) return code;
+  if (self->request->file_count > 1 && !rank_files_add(&self->ranks, path, trace))
+    return run_parts_report(NULL, PD_NO_MEMORY, path, CODE_INTERNAL);
   self->profile = trace->profile;
   self->frames_skipped |= (trace->facts & PD_FACT_FRAMES_SKIPPED) != 0;
   /* Each file counts from 0, and what is written of a window has its number. */
@@ -158,8 +160,6 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   import_next_free(&next);
   self->windows++;
   progress_show();
-  if (status == PD_OK && self->request->file_count > 1 && !rank_files_add(&self->ranks, path, trace))
-    return run_parts_report(NULL, PD_NO_MEMORY, path, CODE_INTERNAL);
   return status == PD_OK ? CODE_DONE : run_parts_report(NULL, status, "steps", CODE_INTERNAL);
 }
 
@@ -174,12 +174,20 @@ static uint32_t close_sinks(import_state *self, const pd_summary *summary) {
 
 /* What several ranks did together comes before what the sinks print of each. */
 static void print_ranks(const import_state *self) {
+  static const char not_kept[] = "record again with --sink html";
   const char *late = rank_files_late(&self->ranks);
-  import_next next = {.alone = NULL};
+  import_next of_late, of_any;
   if (self->request->ranks_json) return;
-  if (late) import_next_make(&next, self->settings, self->request, late, self->frames_skipped);
-  rank_files_print(&self->ranks, next.alone, self->settings->quiet);
-  import_next_free(&next);
+  import_next_make(&of_late, self->settings, self->request, late ? late : "-", self->frames_skipped);
+  import_next_make(&of_any, self->settings, self->request, "FILE", self->frames_skipped);
+  const bool is_gone = self->request->is_recording && !self->settings->run.keep_capture;
+  rank_files_print(&self->ranks,
+                   !late     ? NULL
+                   : is_gone ? not_kept
+                             : of_late.alone,
+                   is_gone ? not_kept : of_any.alone, self->settings->quiet);
+  import_next_free(&of_late);
+  import_next_free(&of_any);
 }
 
 static int finish(import_state *self) {

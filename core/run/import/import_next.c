@@ -22,18 +22,24 @@ static char *command(const import_request *request, const char *const *words, co
   return text;
 }
 
+/* The report on this file alone. */
+static char *report_on(const import_request *request, const char *path, bool no_python) {
+  return command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, request->step, no_python);
+}
+
 void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path,
                       bool no_python) {
   *self = (import_next){.compare = NULL};
   if (request->is_recording) {
     self->words.again = settings->command_line;
+    if (settings->run.keep_capture) self->alone = report_on(request, path, no_python);
     return;
   }
   if (strcmp(path, "-") == 0) return;
   self->compare =
       command(request, (const char *const[]){"pdhost", "diff", path, "NEW", NULL}, request->step, no_python);
   self->steps = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, "NAME", no_python);
-  self->alone = command(request, (const char *const[]){"pdhost", "analyze", path, NULL}, request->step, no_python);
+  self->alone = report_on(request, path, no_python);
   self->words.again = self->compare;
   self->words.steps = self->steps;
 }

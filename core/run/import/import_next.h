@@ -11,8 +11,9 @@ typedef struct import_next {
   char *alone;           /* the report on this file, to be freed */
 } import_next;
 
-/* The program is recorded again, or the trace of `path` is compared with a new one. What is read from standard input,
- * or finds no memory, has no command. `no_python`: the option took something away. [loop thread] */
+/* The program is recorded again, or the trace of `path` is compared with a new one. A recording has no report on one
+ * file, unless its captures are kept. What is read from standard input, or finds no memory, has no command.
+ * `no_python`: the option took something away. [loop thread] */
 void import_next_make(import_next *self, const config *settings, const import_request *request, const char *path,
                       bool no_python);
 void import_next_free(import_next *self);

@@ -29,7 +29,7 @@ static bool is_same(const rank_side *side, const char *path, const pd_trace *tra
   return side->step_count && trace->steps.count && !shares_steps(side, trace);
 }
 
-bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace) {
+bool rank_files_add(rank_files *self, const char *path, pd_trace *trace) {
   rank_side *side = NULL;
   for (uint32_t i = 0; i < self->count; i++)
     if (is_same(&self->sides[i], path, trace)) side = &self->sides[i];
@@ -39,6 +39,7 @@ bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace) {
     *side = (rank_side){.path = path, .rank = trace->ranks ? trace->rank : self->count, .ranks = trace->ranks};
     self->count++;
   }
+  if (!trace->ranks) trace->rank = side->rank;
   return rank_side_add(side, trace);
 }
 
@@ -67,11 +68,12 @@ const char *rank_files_late(const rank_files *self) {
   return late ? late->side->path : NULL;
 }
 
-void rank_files_print(const rank_files *self, const char *next, bool quiet) {
+void rank_files_print(const rank_files *self, const char *next, const char *in_full, bool quiet) {
   if (!self->summary.count) return;
   rank_report_head(&self->summary);
   if (next) printf("  Try next     %s\n", next);
   if (!quiet) rank_report_figures(&self->summary);
+  if (!quiet && in_full) printf("\nTo read one rank in full: %s\n", in_full);
   (void)fflush(stdout); /* the sinks do not write to the stream */
 }
 

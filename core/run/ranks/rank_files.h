@@ -17,15 +17,16 @@ typedef struct rank_files {
 
 /* Files that say they are of one rank are windows of it. Files that do not say it are windows of one rank where their
  * steps differ, and ranks where their steps are the same. `path` stays. False on no memory. */
-bool rank_files_add(rank_files *self, const char *path, const pd_trace *trace);
+bool rank_files_add(rank_files *self, const char *path, pd_trace *trace);
 /* Once all are added: what two or more ranks with collectives did together. False on no memory. */
 bool rank_files_judge(rank_files *self);
 /* The same as tables, which are `self`'s; NULL: there are not two ranks, or no memory. */
 const pd_table_set *rank_files_tables(rank_files *self);
 /* The file of the rank that the others wait for; NULL: there is none. */
 const char *rank_files_late(const rank_files *self);
-/* Prints it where there are two, before the sinks print. `next`: what to type then; NULL: nothing. */
-void rank_files_print(const rank_files *self, const char *next, bool quiet);
+/* Prints it where there are two, before the sinks print. `next`: what to do then; `in_full`: what shows the report on
+ * one rank; NULL: nothing. */
+void rank_files_print(const rank_files *self, const char *next, const char *in_full, bool quiet);
 /* The same as JSON. False on no memory. */
 bool rank_files_json(const rank_files *self);
 void rank_files_free(rank_files *self);

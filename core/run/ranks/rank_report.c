@@ -144,7 +144,25 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
   add_late(self, text);
 }
 
+/* What helps the ranks of an inference server, where that is not what helps those that train; NULL: it is the same. */
+static const char *server_helps(const rank_summary *self) {
+  switch (self->verdict) {
+  case RANKS_STRAGGLER: return self->cause < VERDICT_none ? verdict_server_helps(self->cause) : NULL;
+  case RANKS_UNEVEN:
+    return "Give all ranks as much work: layers and experts that are divided evenly, and requests whose lengths add up "
+           "to the same. If they have as much, look for another program on that rank's device.";
+  case RANKS_COMM_BOUND:
+    return "Send fewer bytes: activations of fewer bits, or a model on fewer ranks; or use faster links.";
+  case RANKS_NOT_OVERLAPPED:
+    return "Divide a batch in two, so that one half computes while the other one communicates, or put the model on "
+           "fewer ranks.";
+  default: return NULL;
+  }
+}
+
 const char *rank_report_helps(const rank_summary *self) {
+  const char *server = self->count && self->ranks[0].side->is_server ? server_helps(self) : NULL;
+  if (server) return server;
   switch (self->verdict) {
   case RANKS_STRAGGLER:
     return self->cause < VERDICT_none ? verdict_helps(self->cause)

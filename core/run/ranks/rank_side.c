@@ -157,6 +157,7 @@ static bool add_owners(rank_side *self, const trace_facts *facts, const gains *f
 
 bool rank_side_add(rank_side *self, const pd_trace *trace) {
   self->is_other = trace->device && !trace->device->is_cuda;
+  self->is_server |= (trace->facts & PD_FACT_SERVING) != 0;
   trace_facts *facts = facts_open(trace);
   gains found = {0};
   bool ok = facts && facts->step_count > 0

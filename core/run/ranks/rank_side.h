@@ -48,7 +48,8 @@ typedef struct rank_side {
   /* What recording adds to a step, as far as it is known, and to what its host needs. From the last window. */
   double added_ns, added_host_ns;
   bool has_causes;
-  bool is_other; /* the device is not a GPU */
+  bool is_other;  /* the device is not a GPU */
+  bool is_server; /* it serves inference: nothing is trained */
   /* What the device was given to do in the steps, whatever time it took: ranks that were given the same have the same
    * number. It counts kernels with their grids, copies, sets and the shapes of operations, but no collective. 0: the
    * trace has neither shapes nor grids. */

@@ -5,22 +5,15 @@ import os
 import random
 import unittest
 
-from made_ranks import BACKWARD, FORWARD, TRANSFER, Job
-from pdhost_run import CONF, ROOT, Case
+from made_ranks import BACKWARD, FORWARD, TRANSFER, Job, MadeRanks
+from pdhost_run import CONF, ROOT
 from html_page import Page, page_text
 
 # A step of the balanced ranks of corpus/pytorch/ranks, in ms, measured without a profiler.
 BALANCED = 2.088
 
 
-class Ranks(Case):
-    def ranks(self, *options, order=None, **how):
-        job = Job(**how)
-        names = [trace.write(self.path(f"rank{rank}.json")) and f"rank{rank}.json" for rank, trace in enumerate(job.traces)]
-        code, out, err = self.run_pdhost("analyze", *options, *(order(names) if order else names), watch=False)
-        self.assertEqual(code, 0, out + err)
-        return out
-
+class Ranks(MadeRanks):
     def figures(self, **how):
         return json.loads(self.ranks("--ranks", "json", "--sink", "json:output_json=out.json", **how))
 
@@ -304,32 +297,6 @@ class Ranks(Case):
         self.assertAlmostEqual(first["steps_ns"] / second["steps_ns"], 1, delta=0.01)
         self.assertGreater(first["communication_ns"], 0.9 * first["steps_ns"])
         self.assertGreater(second["other_ns"], 0.9 * second["steps_ns"])
-
-    def test_the_text_and_the_order_of_files(self):
-        out = self.ranks(order=reversed, input_us=lambda rank, step: 520 if rank == 1 else 20)
-        self.assertIn("Ranks    straggler: the others wait 590 us a step", out)
-        self.assertRegex(out, r"for rank 1:\s+input-bound, \d+\s+us more than on the others")
-        tail = out[out.index("Ranks "):].splitlines()
-        self.assertLessEqual(max(map(len, tail)), 80)
-        self.assertEqual([line.split()[0] for line in tail if line[:5].strip().isdigit()], ["0", "1", "2"])
-        unnamed = self.ranks("-q", named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
-        self.assertRegex(unnamed, r"for rank 1:\s+input-bound")
-
-    def test_the_first_screen_names_the_late_rank_and_what_to_type(self):
-        """Then one line for each rank, in place of a report on the last file."""
-        out = self.ranks(input_us=lambda rank, step: 520 if rank == 1 else 20)
-        lines = out.splitlines()
-        self.assertTrue(lines[0].startswith("Ranks    straggler: "), out)
-        self.assertLessEqual(len(lines), 40)
-        self.assertIn("  Try next     pdhost analyze rank1.json", lines[:8])
-        alone = lines[lines.index("Verdict on each rank alone") + 1:]
-        self.assertEqual([line.split()[:2] for line in alone[:3]], [["rank", "0"], ["rank", "1"], ["rank", "2"]])
-        self.assertIn("  rank 1     input-bound: the device waits for data", alone)
-        for last in ("Where the step goes", "Kernels", "Steps, ", "Afterwards"):
-            self.assertNotIn(last, out)
-        self.assertNotIn("Try next", self.ranks(steps=12, transfer_us=10))
-        unnamed = self.ranks(named=False, input_us=lambda rank, step: 520 if rank == 1 else 20)
-        self.assertIn("  file 1     input-bound", unnamed)
 
     def test_what_ranks_that_are_not_there_leave_unsaid(self):
         self.assertIn("no rank of these 2 holds up the others; of 3 ranks",

@@ -249,6 +249,18 @@ class ReportEnds(Record):
             self.assertEqual(process.returncode, 7, err)
             self.assertIn(f"{name} ended the report", self.make_later(err, 50))
 
+    def test_ranks_say_how_one_of_them_is_read_in_full(self):
+        """A recording that is not kept cannot be read."""
+        ranks = f"for i in 0 1; do RANK=$i WORLD_SIZE=2 '{PROGRAM}' init reduced=12 settle & done; wait"
+        for options, said in (([], "record again with --sink html"), (["-o", "run.keep_capture=true"], "pdhost analyze FILE")):
+            code, out, err = self.run_pdhost("record", *options, "--", "sh", "-c", ranks, watch=False)
+            self.assertEqual(code, 0, err)
+            self.assertIn(f"\nTo read one rank in full: {said}\n", out)
+            self.assertRegex(out, r"\n  rank 0     input-bound.*\n  rank 1     input-bound")
+        kept = glob.glob(self.path("results/record/latest/*.pdcap"))
+        self.assertEqual(len(kept), 2)
+        self.assertIn("input-bound", self.run_pdhost("analyze", kept[0], watch=False)[1])
+
     def test_with_named_steps_and_several_processes(self):
         process = self.hanging("init", "marked=12", "settle", "exec", "init", "marked=12", "settle",
                                options=("--step", "my work"))

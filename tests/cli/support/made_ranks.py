@@ -1,7 +1,8 @@
-"""Made-up data-parallel steps of several ranks as Kineto traces, each rank with a clock of its own."""
+"""Made-up data-parallel steps of several ranks as Kineto traces, each rank with a clock of its own; and what is said of them."""
 import random
 
 from made_trace import MadeTrace
+from pdhost_run import Case
 
 FORWARD, BACKWARD, TRANSFER = 200.0, 300.0, 60.0
 
@@ -11,11 +12,12 @@ class Job:
 
     def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
                  kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, second_us=None, named=True,
-                 kernel="AllReduce_Sum_f32", pairs=False, grid=int, device=None):
+                 kernel="AllReduce_Sum_f32", pairs=False, grid=int, device=None, mark="ProfilerStep#{0}"):
         """`pairs`: the first all-reduce of a step is of two ranks each, 0 and 1, 2 and 3. `grid`: the blocks of the forward
-        kernel, from its us; the longer one has more work. `device`: its properties, where it is not the made GPU."""
+        kernel, from its us; the longer one has more work. `device`: its properties, where it is not the made GPU. `mark`:
+        the name of a step, from its number."""
         clocks = random.Random(5)
-        self.kernel, self.pairs, self.grid = kernel, pairs, grid
+        self.kernel, self.pairs, self.grid, self.mark = kernel, pairs, grid, mark
         self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
         starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
         for rank, trace in enumerate(self.traces):
@@ -64,5 +66,14 @@ class Job:
         trace.host("cuda_runtime", "cudaDeviceSynchronize", offset + launch + 60, end - launch - 60, cbid=165,
                    correlation=trace.number)
         trace.number += 1
-        trace.host("user_annotation", f"ProfilerStep#{step}", offset + plan["start"], end + 3 - plan["start"])
+        trace.host("user_annotation", self.mark.format(step), offset + plan["start"], end + 3 - plan["start"])
         return end + 5
+
+
+class MadeRanks(Case):
+    def ranks(self, *options, order=None, **how):
+        job = Job(**how)
+        names = [trace.write(self.path(f"rank{rank}.json")) and f"rank{rank}.json" for rank, trace in enumerate(job.traces)]
+        code, out, err = self.run_pdhost("analyze", *options, *(order(names) if order else names), watch=False)
+        self.assertEqual(code, 0, out + err)
+        return out

@@ -11,6 +11,7 @@
  *   threads=N         N threads of 20 steps each capture     a captured stream, then a graph's launch
  *   events=N          N steps in which a stream waits for an event of another
  *   marked=N          N steps with marks, their waits for input, and a range
+ *   reduced=N         the same with an all-reduce each
  *   spans=N           N steps in ranges that another thread ends, each behind the next one's begin
  *   wide=N            N steps in ranges with wide names, which surround others with wide names
  *   names=N           N ranges, each with a registered name of 3000 bytes
@@ -200,7 +201,7 @@ void recorded_begin(void) {
 }
 
 /* Without copies, so that what repeats says nothing of steps. */
-static void marked_steps(int count) {
+static void marked_steps(int count, const char *kernel) {
   recorded_begin();
   pd_mark_step();
   for (int i = 0; i < count; i++) {
@@ -209,6 +210,7 @@ static void marked_steps(int count) {
     pd_mark_input_end();
     pd_mark_begin("my work");
     (void)fake_driver_launch("_Z4workv");
+    if (kernel) (void)fake_driver_launch(kernel);
     usleep(300);
     fake_finish(0);
     pd_mark_end();
@@ -279,7 +281,8 @@ static void act(char *word, char **rest, char *self) {
   if (is(word, "stopped")) wait_until(is_stopped, 0);
   if (is(word, "until_stopped"))
     while (fake_get().kernel_on) step();
-  if (is(word, "marked=")) marked_steps(number);
+  if (is(word, "marked=")) marked_steps(number, NULL);
+  if (is(word, "reduced=")) marked_steps(number, "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLv");
   if (is(word, "spans=")) recorded_spans(number);
   if (is(word, "wide=")) recorded_wide(number);
   if (is(word, "names=")) recorded_names(number);
