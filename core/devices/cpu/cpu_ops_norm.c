@@ -13,6 +13,16 @@ typedef struct norm_arguments {
   bool tiny, accumulate;
 } norm_arguments;
 
+/* These functions exist for wider vectors, too, which run where the processor has them, as oneDNN's do. */
+#if defined __x86_64__ && defined __has_attribute
+#if __has_attribute(target_clones)
+#define ALSO_WIDE __attribute__((target_clones("default", "avx2", "avx512f")))
+#endif
+#endif
+#ifndef ALSO_WIDE
+#define ALSO_WIDE
+#endif
+
 /*
  * A fused round saves reading and writing what lies between its operations; it gains nothing where tanh and exp are
  * called one element at a time. So they are written out here, without a branch, for the compiler to do several at once.
@@ -57,12 +67,13 @@ static inline float tiny(float x) {
   return h / (1 + fast_exp(-h));
 }
 
-static void fill_tiny(float *restrict out, const float *restrict x, int64_t count) {
+ALSO_WIDE static void fill_tiny(float *restrict out, const float *restrict x, int64_t count) {
   for (int64_t i = 0; i < count; i++) out[i] = tiny(x[i]);
 }
 
 /* value = tiny(x) and its slope there. */
-static void fill_tiny_and_slope(float *restrict value, float *restrict slope, const float *restrict x, int64_t count) {
+ALSO_WIDE static void fill_tiny_and_slope(float *restrict value, float *restrict slope, const float *restrict x,
+                                          int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     const float t = fast_tanh(x[i]), h = x[i] + 0.01f * t, s = 1 / (1 + fast_exp(-h));
     value[i] = h * s;
@@ -76,7 +87,7 @@ enum { LANES = 4 }; /* sums at a time: one alone would wait for its own last add
 
 static double added(const double sums[LANES]) { return (sums[0] + sums[1]) + (sums[2] + sums[3]); }
 
-static double sum_of(const float *x, int64_t count) {
+ALSO_WIDE static double sum_of(const float *x, int64_t count) {
   double sums[LANES] = {0};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES)
@@ -85,7 +96,7 @@ static double sum_of(const float *x, int64_t count) {
   return added(sums);
 }
 
-static double squares_of(const float *x, int64_t count, double mean) {
+ALSO_WIDE static double squares_of(const float *x, int64_t count, double mean) {
   double sums[LANES] = {0};
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES)
@@ -94,8 +105,8 @@ static double squares_of(const float *x, int64_t count, double mean) {
   return added(sums);
 }
 
-static void normalise(float *restrict y, const float *restrict gamma, const float *restrict beta, int64_t count,
-                      double mean, double rstd) {
+ALSO_WIDE static void normalise(float *restrict y, const float *restrict gamma, const float *restrict beta,
+                                int64_t count, double mean, double rstd) {
   for (int64_t i = 0; i < count; i++) y[i] = (float)(((double)y[i] - mean) * rstd * (double)gamma[i] + (double)beta[i]);
 }
 
@@ -133,8 +144,8 @@ static inline void add_one(row_sums *to, int lane, float value, float dy, float 
   to->second[lane] += scaled * (((double)value - mean) * rstd);
 }
 
-static void add_row(row_sums *out, const float *value, const float *dy, const float *gamma, int64_t count, double mean,
-                    double rstd) {
+ALSO_WIDE static void add_row(row_sums *out, const float *value, const float *dy, const float *gamma, int64_t count,
+                              double mean, double rstd) {
   row_sums sums = *out;
   int64_t i = 0;
   for (; i + LANES <= count; i += LANES)
@@ -144,9 +155,9 @@ static void add_row(row_sums *out, const float *value, const float *dy, const fl
 }
 
 /* dx and dy may be one. */
-static void finish_row(float *dx, float *restrict dgamma, float *restrict dbeta, const float *restrict value,
-                       const float *restrict slope, const float *dy, const float *restrict gamma, int64_t count,
-                       const double terms[4]) {
+ALSO_WIDE static void finish_row(float *dx, float *restrict dgamma, float *restrict dbeta, const float *restrict value,
+                                 const float *restrict slope, const float *dy, const float *restrict gamma,
+                                 int64_t count, const double terms[4]) {
   const double mean = terms[0], rstd = terms[1], first = terms[2], second = terms[3];
   for (int64_t i = 0; i < count; i++) {
     const double xhat = ((double)value[i] - mean) * rstd, d = (double)dy[i];
