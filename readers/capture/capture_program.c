@@ -101,6 +101,13 @@ static void leave_captured(const captured_program *self, pd_activity *call) {
   if (self->captures_any && program_captures_has(&self->captures, call->correlation)) call->u.api.api = PD_API_OTHER;
 }
 
+/* They are read last, for each stretch from the whole file. */
+static void tell_progress(const captured_program *self, const capture_record *at) {
+  const program_stretches *stretches = &self->from->stretches;
+  const uint64_t bytes = self->from->records.bytes, before = (stretches->next - 1) * bytes;
+  self->intake->progress(self->intake, (before + at->at + at->bytes) / (stretches->count + 1), bytes);
+}
+
 static void read_activities(captured_program *self, const capture_record *at) {
   const pd_activity *rows = self->from->room;
   for (uint32_t i = 0; i < at->bytes / sizeof *rows; i++) {
@@ -117,6 +124,7 @@ static void read_activities(captured_program *self, const capture_record *at) {
     row.thread = is_call || row.kind == PD_ACTIVITY_OVERHEAD ? thread_of(self, row.thread) : PD_NONE;
     self->intake->activity(self->intake, &row);
   }
+  tell_progress(self, at);
 }
 
 static void read_thread_names(captured_program *self, const capture_record *at) {
@@ -186,7 +194,6 @@ static void read_kind(captured_program *self, uint32_t kind, uint32_t row_bytes,
     const capture_record *at = &self->from->records.records[i];
     if (at->kind != kind || at->row_bytes != row_bytes || at->bytes % row_bytes != 0) continue;
     if (payload(self, at)) read(self, at);
-    if (kind == CAPTURE_ACTIVITIES) self->intake->progress(self->intake, at->at + at->bytes, self->from->records.bytes);
   }
 }
 

@@ -55,6 +55,34 @@ static pd_status open_database(nsys_reader *self) {
   return PD_OK;
 }
 
+static uint64_t pragma(sqlite3 *file, const char *sql) {
+  sqlite3_stmt *statement = NULL;
+  int64_t value = 0;
+  if (sqlite3_prepare_v2(file, sql, -1, &statement, NULL) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+    value = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Each process is read from the whole file. Pages that were read more than once are not known from others. */
+static int tell_progress(void *state) {
+  const nsys_reader *self = state;
+  int pages = 0, unused;
+  if (!self->intake || sqlite3_db_status(self->file, SQLITE_DBSTATUS_CACHE_MISS, &pages, &unused, 0) != SQLITE_OK)
+    return 0;
+  const uint64_t read = (uint64_t)pages * self->page_bytes, of_one = read < self->bytes ? read : self->bytes;
+  self->intake->progress(self->intake, ((self->next - 1) * self->bytes + of_one) / self->process_count, self->bytes);
+  return 0;
+}
+
+/* SQLite calls each time that it has run this many of its own instructions: a row takes some tens. */
+static void watch_progress(nsys_reader *self) {
+  enum { INSTRUCTIONS = 100000 };
+  self->page_bytes = pragma(self->file, "PRAGMA page_size");
+  self->bytes = self->page_bytes * pragma(self->file, "PRAGMA page_count");
+  if (self->bytes) sqlite3_progress_handler(self->file, INSTRUCTIONS, tell_progress, self);
+}
+
 static void close_file(void *state) {
   nsys_reader *self = state;
   sqlite3_close(self->file);
@@ -74,6 +102,7 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   const pd_status status = open_database(self);
   if (status == PD_OK) {
     nsys_find_processes(self);
+    watch_progress(self);
     *state = self;
   } else {
     close_file(self);
@@ -84,6 +113,8 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
 /* ---- one window ---- */
 
 static void begin_window(nsys_reader *self, const pd_intake *intake) {
+  int unused;
+  (void)sqlite3_db_status(self->file, SQLITE_DBSTATUS_CACHE_MISS, &unused, &unused, 1);
   self->intake = intake;
   self->process = self->processes[self->next++];
   self->facts = 0;
@@ -118,6 +149,7 @@ static pd_status next_window(void *state, const pd_intake *intake) {
   nsys_read_waits(self);
   nsys_read_device(self);
   nsys_tell_source(self);
+  intake->progress(intake, self->next * self->bytes / self->process_count, self->bytes);
   const pd_status status = self->no_memory ? PD_NO_MEMORY : self->kept ? PD_OK : PD_STOP;
   end_window(self);
   return status;

@@ -28,6 +28,7 @@ typedef struct nsys_reader {
   sqlite3 *file;
   int64_t processes[NSYS_PROCESSES]; /* what globalPid and globalTid have above their lowest 24 bits; -1: any */
   uint32_t process_count, next;
+  uint64_t bytes, page_bytes; /* of the file, and of a page of it; 0: not known */
   /* For the window that is read: */
   const pd_intake *intake;
   int64_t process;

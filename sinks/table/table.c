@@ -15,9 +15,8 @@
 #include "throughput.h"
 #include "verdict_text.h"
 #include "views.h"
+#include "window_title.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -170,30 +169,6 @@ static pd_status table_step(void *given, const pd_step_stats *stats) {
   return status;
 }
 
-static void window_title(state *self, const pd_trace *trace) {
-  text line = {0}, *out = &line;
-  const uint64_t steps = trace->steps.count;
-  text_format(out, "Window %u: ", trace->window);
-  if (steps)
-    text_format(out, "steps %" PRIu64 "..%" PRIu64 " (%" PRIu64 "), %.3f ms",
-                PD_AT(pd_trace_step, &trace->steps, 0)->number, PD_AT(pd_trace_step, &trace->steps, steps - 1)->number,
-                steps, (double)(trace->end_ns - trace->start_ns) * 1e-6);
-  else
-    text_add(out, "no steps");
-  if (PD_HAS(pd_trace, trace, unrecorded_ns) && trace->unrecorded_ns)
-    text_format(out, ", without the %.3f ms of steps between them that were not recorded",
-                (double)trace->unrecorded_ns * 1e-6);
-  const double coverage = pd_trace_coverage(trace);
-  if (isnan(coverage))
-    text_add(out, ", coverage n/a");
-  else
-    text_format(out, ", coverage %.2f %%", 100 * coverage);
-  self->windows.failed = self->windows.failed || line.failed;
-  if (!line.failed) text_wrap(&self->windows, line.data, self->columns, 0);
-  text_add(&self->windows, "\n");
-  text_free(&line);
-}
-
 static bool has_table(const pd_table_set *set, const char *id, size_t length) {
   for (uint32_t i = 0; set && i < set->count; i++)
     if (strlen(set->tables[i]->id) == length && !strncmp(set->tables[i]->id, id, length)) return true;
@@ -273,7 +248,7 @@ static void add_verdict(state *self, const pd_trace *trace, const pd_table *verd
   verdict_line(&self->line, verdict, self->columns);
   text_add(&self->line, "\n");
   if (!is_viewed(self->options->views, "verdict")) return;
-  if (trace->window) text_format(&self->verdicts, "Window %u\n", trace->window);
+  window_heading(&self->verdicts, self->run, trace);
   verdict_block(&self->verdicts, verdict, self->columns);
   text_add(&self->verdicts, "\n");
 }
@@ -299,7 +274,7 @@ static pd_status table_trace(void *given, const pd_trace *trace) {
   if (self->summary) report_window(&self->report, trace, set, self->columns, self->windows.colour);
   for (uint32_t i = 0; i < set->count; i++)
     if (!strcmp(set->tables[i]->id, "verdict")) add_verdict(self, trace, set->tables[i]);
-  if (shows_tables(chosen->views)) window_title(self, trace);
+  if (shows_tables(chosen->views)) window_title(&self->windows, self->run, trace, self->columns);
   if (tables_of_run(self, &no_steps, &of_run) != PD_OK) return PD_NO_MEMORY;
   tell_missing_views(self, set, of_run, false, &self->windows);
   for (uint32_t i = 0; i < set->count; i++) {

@@ -1,8 +1,8 @@
 """What pdhost analyze of several ranks prints: what they did together, then the verdict on each of them."""
 import unittest
 
-from made_ranks import MadeRanks
 from pdhost_run import ROOT
+from rank_case import MadeRanks
 
 
 class Screens(MadeRanks):
@@ -62,6 +62,13 @@ class Screens(MadeRanks):
         out = self.ranks("--step", "ProfilerStep", input_us=lambda rank, step: 520 if rank == 1 else 20)
         self.assertIn("  Try next     pdhost analyze rank1.json --step ProfilerStep\n", out)
         self.assertIn("To read one rank in full: pdhost analyze FILE --step ProfilerStep\n", out)
+
+    def test_each_part_of_a_full_report_says_of_which_rank_it_is(self):
+        out = self.ranks("--full", "--sink", "table:views=all", order=reversed,
+                         input_us=lambda rank, step: 520 if rank == 1 else 20)
+        self.assertRegex(out, r"(?s)\nRank 1, window 1\nVerdict  input-bound.*\nRank 1, window 1: steps 0\.\.5 \(6\), ")
+        for rank in range(3):
+            self.assertEqual(out.count(f"\nRank {rank}, window {2 - rank}"), 2)
 
     def test_a_server_gets_a_servers_words(self):
         out = self.ranks(mark="execute_context_0(0)_generation_{0}({0})", host_us=lambda rank, step: 1500 if rank == 2 else 10)

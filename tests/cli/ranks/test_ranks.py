@@ -5,8 +5,9 @@ import os
 import random
 import unittest
 
-from made_ranks import BACKWARD, FORWARD, TRANSFER, Job, MadeRanks
+from made_ranks import BACKWARD, FORWARD, TRANSFER, Job
 from pdhost_run import CONF, ROOT
+from rank_case import MadeRanks
 from html_page import Page, page_text
 
 # A step of the balanced ranks of corpus/pytorch/ranks, in ms, measured without a profiler.

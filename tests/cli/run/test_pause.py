@@ -168,6 +168,15 @@ class RecordPauses(Record):
     def test_the_last_seconds(self):
         self.check(self.paused("--last", "60s"), [60, 40])
 
+    def test_each_window_of_a_capture_is_a_part_of_its_reading(self):
+        self.check(self.paused("-o", "run.keep_capture=true"), [60, 40])
+        (path,) = glob.glob(self.path("results/record/latest/*.pdcap"))
+        err = self.run_pdhost("analyze", path, "--progress=json", watch=False)[2]
+        told = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+        ends = [at["step"] / at["of"] for at in told if (at["phase"], at["event"]) == ("reading", "end")]
+        self.assertAlmostEqual(ends[0], 0.5, delta=0.1)
+        self.assertAlmostEqual(ends[1], 1, delta=0.1)
+
     def test_a_pause_is_none_of_the_duration(self):
         figures = self.paused("--duration", "100s")
         self.check(figures, [60, 40])

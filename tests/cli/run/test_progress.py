@@ -10,6 +10,7 @@ import termios
 import time
 import unittest
 
+from made_nsys import MadeNsys
 from made_trace import MadeTrace
 from pdhost_run import PDHOST, SMALL, Case
 
@@ -109,6 +110,24 @@ class Progress(ProgressCase):
         end = [at for at in told if (at["phase"], at["event"]) == ("reading", "end")][0]
         self.assertEqual((end["unit"], end["step"], end["of"]), ("byte", sizes["made.json"], None))
         self.assertEqual(self.run_pdhost("analyze", "made.json", watch=False)[2], "", "quiet in a pipe")
+
+    def test_an_export_is_read_by_its_pages(self):
+        """Each process of it is a window, which is read from the whole file."""
+        made = MadeNsys(self.path("made.sqlite"))
+        for pid in (7, 8):
+            made.pid = pid
+            made.take(MadeTrace(steps=20))
+        made.file.execute("INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, text) WITH RECURSIVE numbers(i) AS (SELECT 1 "
+                          "UNION ALL SELECT i + 1 FROM numbers WHERE i < 1000000) SELECT 1000 * i, 1000 * i + 10, 59, ?, 'work' "
+                          "FROM numbers", (made.thread(),))
+        size = os.path.getsize(made.write())
+        told = self.objects(self.run_pdhost("analyze", "made.sqlite", "--progress=json", watch=False)[2])
+        reading = [at for at in told if at["phase"] == "reading"]
+        self.assertEqual({(at["unit"], at["of"]) for at in reading}, {("byte", size)})
+        self.assertEqual([at["step"] for at in reading if at["event"] == "end"][:2], [size // 2, size])
+        steps = [at["step"] for at in reading if at["step"]]
+        self.assertEqual(steps, sorted(steps))
+        self.assertTrue([step for step in steps if size // 2 < step < size], "not only when a window is read")
 
     def test_silence(self):
         run = [*SLOW, "--profile_steps", "20", "--sink", "csv"]

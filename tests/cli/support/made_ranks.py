@@ -1,8 +1,7 @@
-"""Made-up data-parallel steps of several ranks as Kineto traces, each rank with a clock of its own; and what is said of them."""
+"""Made-up data-parallel steps of several ranks as Kineto traces, each rank with a clock of its own."""
 import random
 
 from made_trace import MadeTrace
-from pdhost_run import Case
 
 FORWARD, BACKWARD, TRANSFER = 200.0, 300.0, 60.0
 
@@ -68,12 +67,3 @@ class Job:
         trace.number += 1
         trace.host("user_annotation", self.mark.format(step), offset + plan["start"], end + 3 - plan["start"])
         return end + 5
-
-
-class MadeRanks(Case):
-    def ranks(self, *options, order=None, **how):
-        job = Job(**how)
-        names = [trace.write(self.path(f"rank{rank}.json")) and f"rank{rank}.json" for rank, trace in enumerate(job.traces)]
-        code, out, err = self.run_pdhost("analyze", *options, *(order(names) if order else names), watch=False)
-        self.assertEqual(code, 0, out + err)
-        return out
