@@ -2,7 +2,8 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--turn FILE]
+       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--label FILE] [--turn FILE]
+       generate.py --list [--models NAMES] [--precisions NAMES] [--seed N]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
 with and without the injection, in blocks that alternate. The step without the injection is measured as a CUDA graph too,
@@ -10,9 +11,10 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
-on after that, and torch.profiler records five of its steps into FILE. CELL is the name of a
-trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of all
-that name the same FILE, while others start or end.
+on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured last, in
+the same process, and is written to FILE. CELL is the name of a trace without its ending, as
+encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of all that name the same FILE, while
+others start or end. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
@@ -44,7 +46,7 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from loop_models import MODELS, model_of
+from loop_models import MODELS, Samples, model_of
 
 DEVICE = torch.device('cuda')
 BLOCK_STEPS = 12
@@ -76,24 +78,6 @@ def repeated(measure):
     while len(found) < BLOCK_PAIRS[0] or (len(found) < BLOCK_PAIRS[1] and time.monotonic() - begun < BLOCKS_S):
         found.append(measure())
     return found
-
-
-class Samples(torch.utils.data.Dataset):
-    def __init__(self, model, detail, dial):
-        self.shape, self.classes, self.detail, self.dial = model.shape, model.classes, detail, dial
-        self.one = torch.randn(self.shape)
-
-    def __len__(self):
-        return 1 << 30
-
-    def __getitem__(self, i):
-        x = self.one
-        if self.detail == 'input_io':
-            time.sleep(self.dial / 1000)
-        if self.detail in ('input_cpu', 'input_main'):
-            for _ in range(self.dial):
-                x = x * 1.0001
-        return x, i % self.classes
 
 
 class Program:
@@ -277,6 +261,10 @@ def begin_anew(arguments, seconds):
     os.execv(sys.executable, [sys.executable, *sys.argv, f'--seconds={arguments.seconds - seconds}'])
 
 
+def name_of(model, precision, sync, detail, dial):
+    return f'{model}_{precision}_{"sync" if sync else "async"}_{detail}_{dial}'
+
+
 def gains(cause, effect, graph):
     """What was injected saves its effect; launching saves what a graph does in the rest of the step."""
     measured = {} if cause == 'none' else {cause: effect}
@@ -284,6 +272,29 @@ def gains(cause, effect, graph):
         rest = 1 if cause == 'none' else 1 - effect
         measured['launch_bound'] = measured.get('launch_bound', 0) + rest * graph
     return {name: round(share, 4) for name, share in measured.items()}
+
+
+def label_of(cell, pairs, graph_blocks):
+    """The label by blocks (control, injected) of the cell; graph_blocks None: its step could not be captured."""
+    model, precision, sync, detail, dial = cell
+    control, step = (statistics.median(p[i] for p in pairs) for i in (0, 1))
+    blocks = sorted((b - a) / b for a, b in pairs)
+    cause, effect = CAUSES[detail][0], statistics.median(blocks)
+    graph = round(statistics.median(graph_blocks), 4) if graph_blocks else None
+    return {'trace': name_of(*cell) + '.pt.trace.json.gz', 'gains': gains(cause, effect, graph), 'model': model,
+            'precision': precision, 'sync_each_step': sync, 'cause': cause, 'detail': detail, 'dial': dial,
+            'step_us': round(step, 1), 'control_us': round(control, 1), 'effect_share': round(effect, 4),
+            'effect_blocks': [round(b, 4) for b in blocks], 'graph_share': graph,
+            'graph_blocks': graph_blocks and [round(share, 4) for share in graph_blocks]}
+
+
+def graph_blocks_of(program, name):
+    """None: its step cannot be captured, and PyTorch's random numbers are of no use in this process any more."""
+    try:
+        return program.graph_shares()
+    except RuntimeError as error:
+        print(f'{name}: not captured as a graph: {str(error).splitlines()[0]}', file=sys.stderr)
+        return None
 
 
 @contextlib.contextmanager
@@ -297,21 +308,27 @@ def turn(path):
         yield
 
 
-def run_cell(name, steps, profiles, trace_path, turn_path):
-    """The loop of one cell, as a job that somebody else records."""
+def run_cell(name, steps, profiles, trace_path, label_path, turn_path):
+    """The loop of one cell, as a job that somebody else records. steps None: what takes ten seconds, 10 to 200."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
     if not parts or parts[4] not in CAUSES:
         sys.exit(f'generate.py: {name} is no cell; one is encoder_fp32_sync_forced_sync_16')
     model, precision, kind, detail, dial = parts.groups()
+    cell = (model, precision, kind == 'sync', detail, int(dial))
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
-    program = Program(model_of(model), precision, kind == 'sync', detail, int(dial))
+    program = Program(model_of(model), *cell[1:])
     kinds = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     with turn(turn_path):
-        program.run(20, True)
+        step_us = program.run(20, True)
+        block = -(-(steps or max(10, min(200, int(10e6 / step_us)))) // 5)
         with profile(activities=kinds) if profiles else contextlib.nullcontext():
-            blocks = [program.run(-(-steps // 5), True) for _ in range(5)]
+            blocks = [program.run(block, True) for _ in range(5)]
         if trace_path:
             program.record(trace_path, True)
+        if label_path:
+            label = label_of(cell, program.effect(), graph_blocks_of(program, name))
+            with open(label_path, 'w', encoding='utf-8') as file:
+                file.write(json.dumps(label) + '\n')
     print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
@@ -322,24 +339,30 @@ def main():
     parser.add_argument('--precisions', default='fp32,bf16', help='fp32, tf32 or bf16')
     parser.add_argument('--seed', type=int, default=0, help='order of the cells, so that a short run takes a mixed sample')
     parser.add_argument('--seconds', type=float, default=1e9, help='no new cell is begun after so long')
-    parser.add_argument('--run', metavar='CELL', help='run the loop of this cell, and label nothing')
-    parser.add_argument('--steps', type=int, default=200, help='of --run')
+    parser.add_argument('--list', action='store_true', help='print the names of the cells')
+    parser.add_argument('--run', metavar='CELL', help='run the loop of this cell alone')
+    parser.add_argument('--steps', type=int, help='of --run; without it, what takes ten seconds, 10 to 200')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
     parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')
+    parser.add_argument('--label', metavar='FILE', help='of --run: then measure what the cure saves, and write the label')
     parser.add_argument('--turn', metavar='FILE', help='of --run: make the steps while no other job has this file')
     arguments = parser.parse_args()
+    if arguments.list:
+        print(*(name_of(*cell) for cell in cells(arguments)), sep='\n')
+        return
     if arguments.run:
-        return run_cell(arguments.run, arguments.steps, arguments.profile, arguments.trace, arguments.turn)
+        run_cell(arguments.run, arguments.steps, arguments.profile, arguments.trace, arguments.label, arguments.turn)
+        return
     if not arguments.folder:
         parser.error('FOLDER is missing')
     os.makedirs(arguments.folder, exist_ok=True)
     labels, started = labels_of(arguments.folder), time.monotonic()
     graphs = {(label['model'], label['precision'], label['sync_each_step']): label['graph_blocks'] for label in labels}
     done = {label['trace'] for label in labels}
-    for model, precision, sync, detail, dial in cells(arguments):
+    for cell in cells(arguments):
         if time.monotonic() - started > arguments.seconds:
             break
-        name = f'{model}_{precision}_{"sync" if sync else "async"}_{detail}_{dial}'
+        name, (model, precision, sync, detail, dial) = name_of(*cell), cell
         if name + '.pt.trace.json.gz' in done:
             continue
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
@@ -349,25 +372,16 @@ def main():
             pairs = program.effect()
             program.record(os.path.join(arguments.folder, name + '.pt.trace.json.gz'), True)
             if (model, precision, sync) not in graphs:
-                try:
-                    graphs[model, precision, sync] = [round(share, 4) for share in program.graph_shares()]
-                except RuntimeError as error:
-                    print(f'{name}: not captured as a graph: {str(error).splitlines()[0]}', file=sys.stderr)
-                    graphs[model, precision, sync], is_broken = None, True
+                graphs[model, precision, sync] = graph_blocks_of(program, name)
+                is_broken = graphs[model, precision, sync] is None
         except Exception:  # one cell that fails does not end the others; it gets no label
             traceback.print_exc()
             continue
-        control, step = (statistics.median(p[i] for p in pairs) for i in (0, 1))
-        blocks = sorted((b - a) / b for a, b in pairs)
-        cause, effect, graph_blocks = CAUSES[detail][0], statistics.median(blocks), graphs[model, precision, sync]
-        graph = round(statistics.median(graph_blocks), 4) if graph_blocks else None
-        labels.append({'trace': name + '.pt.trace.json.gz', 'gains': gains(cause, effect, graph), 'model': model, 'precision': precision, 'sync_each_step': sync,
-                       'cause': cause, 'detail': detail, 'dial': dial, 'step_us': round(step, 1),
-                       'control_us': round(control, 1), 'effect_share': round(effect, 4),
-                       'effect_blocks': [round(b, 4) for b in blocks], 'graph_share': graph, 'graph_blocks': graph_blocks})
+        label = label_of(cell, pairs, graphs[model, precision, sync])
+        labels.append(label)
         with open(os.path.join(arguments.folder, 'labels.json'), 'w') as out:
-            out.writelines(json.dumps(label) + '\n' for label in labels)
-        print(f'{name}: step {step:.0f} us, control {control:.0f} us, effect {100 * labels[-1]["effect_share"]:.1f} %',
+            out.writelines(json.dumps(each) + '\n' for each in labels)
+        print(f'{name}: step {label["step_us"]:.0f} us, control {label["control_us"]:.0f} us, effect {100 * label["effect_share"]:.1f} %',
               flush=True)
         if is_broken:
             begin_anew(arguments, time.monotonic() - started)

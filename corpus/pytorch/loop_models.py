@@ -1,4 +1,6 @@
-"""The models that generate.py trains: each has the batch, shape and classes of its samples."""
+"""The models that generate.py trains: each has the batch, shape and classes of its samples. And these samples."""
+import time
+
 import torch
 from torch import nn
 
@@ -148,3 +150,23 @@ def model_of(name):
 
 MODELS = {'convolutions': Convolutions, 'encoder': Encoder, 'recurrent': Recurrent, 'autoencoder': Autoencoder,
           'perceptron': Perceptron, 'decoder': Decoder, 'depthwise': Depthwise}
+
+
+class Samples(torch.utils.data.Dataset):
+    """Each costs what the injected cause, `detail`, makes of it."""
+
+    def __init__(self, model, detail, dial):
+        self.shape, self.classes, self.detail, self.dial = model.shape, model.classes, detail, dial
+        self.one = torch.randn(self.shape)
+
+    def __len__(self):
+        return 1 << 30
+
+    def __getitem__(self, i):
+        x = self.one
+        if self.detail == 'input_io':
+            time.sleep(self.dial / 1000)
+        if self.detail in ('input_cpu', 'input_main'):
+            for _ in range(self.dial):
+                x = x * 1.0001
+        return x, i % self.classes

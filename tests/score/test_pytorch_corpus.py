@@ -3,8 +3,8 @@ import contextlib
 import importlib.util
 import io
 import itertools
+import json
 import os
-import re
 import sys
 import tempfile
 import types
@@ -59,27 +59,63 @@ class Corpus(unittest.TestCase):
             with patch.object(self.module.time, "monotonic", side_effect=itertools.count(0, seconds)):
                 self.assertEqual(len(self.module.repeated(lambda: 0)), pairs)
 
+    def run_cell(self, name, *given):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.module.run_cell(name, *given)
+        return out.getvalue()
+
     def test_a_cell_runs_as_a_job_with_and_without_profilers(self):
         self.module.Program = MagicMock()
         self.module.Program.return_value.run.side_effect = [50, 100, 130, 110, 90, 120] * 2
         for profiles in (False, True):
             self.module.profile.reset_mock()
-            with contextlib.redirect_stdout(io.StringIO()) as out:
-                with tempfile.TemporaryDirectory() as folder:
-                    self.module.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles, "a.json" if profiles else None,
-                                         os.path.join(folder, "turn") if profiles else None)
-            self.assertEqual(out.getvalue(), "encoder_fp32_sync_forced_sync_16: step 110 us\n")
+            with tempfile.TemporaryDirectory() as folder:
+                out = self.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles, "a.json" if profiles else None, None,
+                                    os.path.join(folder, "turn") if profiles else None)
+            self.assertEqual(out, "encoder_fp32_sync_forced_sync_16: step 110 us\n")
             self.assertEqual(self.module.profile.called, profiles)
             traced = [call.args for call in self.module.Program.return_value.record.call_args_list]
             self.assertEqual(traced, [("a.json", True)] if profiles else [])
         with self.assertRaisesRegex(SystemExit, "encoder_fp32_sync_nothing_1 is no cell"):
-            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None, None)
+            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None, None, None)
+
+    def test_a_job_makes_as_many_steps_as_take_ten_seconds(self):
+        for step_us, block in ((1e3, 40), (100e3, 20), (5e6, 2)):
+            self.module.Program = MagicMock()
+            run = self.module.Program.return_value.run
+            run.return_value = step_us
+            self.run_cell("encoder_fp32_sync_none_0", None, False, None, None, None)
+            self.assertEqual([call.args for call in run.call_args_list], [(20, True)] + 5 * [(block, True)])
+
+    def test_a_job_measures_its_label_last(self):
+        self.module.Program = MagicMock()
+        program = self.module.Program.return_value
+        program.run.return_value = 100
+        program.effect.return_value = [(60, 100), (50, 100), (65, 110)]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "label.json")
+            for shares, graph, gains in (([0.5, 0.25, 0.3], 0.3, {"forced_sync": 0.4091, "launch_bound": 0.1773}),
+                                         (RuntimeError("no\ngraph"), None, {"forced_sync": 0.4091})):
+                program.mock_calls.clear()
+                program.graph_shares.side_effect = [shares]
+                with contextlib.redirect_stderr(io.StringIO()) as said:
+                    self.run_cell("encoder_fp32_sync_forced_sync_16", 10, False, "a.json", path, None)
+                self.assertEqual([call[0] for call in program.mock_calls[-3:]], ["record", "effect", "graph_shares"])
+                with open(path, encoding="utf-8") as file:
+                    label = json.load(file)
+                self.assertEqual((label["trace"], label["step_us"], label["control_us"], label["graph_share"], label["gains"]),
+                                 ("encoder_fp32_sync_forced_sync_16.pt.trace.json.gz", 100, 60, graph, gains))
+                self.assertEqual("not captured as a graph: no\n" in said.getvalue(), graph is None)
+
+    def test_cells_are_listed_in_the_order_of_the_seed(self):
+        with patch.object(sys, "argv", ["generate.py", "--list", "--models", "encoder", "--seed", "3"]):
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                self.module.main()
+        given = types.SimpleNamespace(models="encoder", precisions="fp32,bf16", seed=3)
+        self.assertEqual(out.getvalue().split(), [self.module.name_of(*cell) for cell in self.module.cells(given)])
 
     def test_the_help_names_every_key_of_a_label(self):
-        with open(PATH, encoding="utf-8") as file:
-            source = file.read()
-        label = source[source.index("labels.append({"):source.index("with open(os.path.join(arguments.folder, 'labels.json')")]
-        keys = re.findall(r"'(\w+)': ", label)
+        keys = self.module.label_of(("encoder", "fp32", True, "none", 0), [(60, 100)], [0.5])
         self.assertEqual(len(keys), 14)
         for key in keys:
             self.assertIn(key, self.module.__doc__, key)

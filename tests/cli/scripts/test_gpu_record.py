@@ -19,6 +19,29 @@ if sys.argv[1] != "analyze" or "bad" in trace:
     sys.exit("bad: no trace")
 shutil.copy(trace, out)
 '''
+# Plays pdhost record, which keeps its capture.
+RECORD = f"#!{sys.executable}" + r'''
+import json, os, subprocess, sys
+words = sys.argv[1:]
+done = subprocess.run(words[words.index("--") + 1:], capture_output=True, text=True)
+print(done.stdout, end="")
+json.dump({"coverage": float(os.environ["COVERAGE"]), "step_rows": [0] * 9, "windows": []},
+          open(next(word for word in words if word.startswith("json:")).split("=")[1], "w"))
+folder = words[words.index("--out") + 1]
+os.makedirs(folder)
+open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
+sys.exit(done.returncode)
+'''
+# Plays corpus/pytorch/generate.py, which has one cell of each seed; that of seed 6 ends before its label.
+GENERATE = r'''
+import json, sys
+words = sys.argv[1:]
+if "--list" in words:
+    sys.exit(print("cell" + words[words.index("--seed") + 1]))
+print("cell: step 5000 us")
+if words[words.index("--run") + 1] != "cell6":
+    json.dump({"trace": "cell.pt.trace.json.gz", "step_us": 4000}, open(words[words.index("--label") + 1], "w"))
+'''
 
 
 def figures(cause, *windows):
@@ -34,9 +57,35 @@ class GpuRecord(unittest.TestCase):
         loader.exec_module(self.script)
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
         self.args = argparse.Namespace(pdhost=os.path.join(self.folder, "pdhost"), out=self.folder)
+        self.play(ANALYZE)
+
+    def play(self, pdhost):
         with open(self.args.pdhost, "w", encoding="utf-8") as file:
-            file.write(ANALYZE)
+            file.write(pdhost)
         os.chmod(self.args.pdhost, 0o755)
+
+    def corpus(self, **given):
+        given = {"cells": 5, "models": None, "seconds": 100, **given}
+        return list(self.script.corpus(argparse.Namespace(**{**vars(self.args), **given})))
+
+    def test_cells_are_recorded_and_labelled_for_the_score(self):
+        """Each with and without --torch, and their captures lie beside labels that name them."""
+        self.play(RECORD)
+        self.script.GENERATE = os.path.join(self.folder, "generate.py")
+        with open(self.script.GENERATE, "w", encoding="utf-8") as file:
+            file.write(GENERATE)
+        for coverage, wrong in (("1", []), ("0.5", ["coverage 0.5"])):
+            os.environ["COVERAGE"] = coverage
+            rows = self.corpus()
+            self.assertEqual([(row["job"], row["to_unrecorded"], said) for row, said in rows],
+                             [("plain cell5", 1.25, wrong), ("torch cell5", 1.25, wrong)])
+            for kind in ("plain", "torch"):
+                with open(os.path.join(self.folder, kind, "labels.json"), encoding="utf-8") as file:
+                    capture = json.loads(file.read())["trace"]
+                with open(os.path.join(self.folder, kind, capture), encoding="utf-8") as file:
+                    self.assertEqual(file.read(), kind)
+        self.assertEqual([said for _, said in self.corpus(cells=6)], [["exit code 0: "]] * 2)
+        self.assertEqual(self.corpus(seconds=0), [])
 
     def trace(self, name, document):
         path = os.path.join(self.folder, name)
@@ -65,8 +114,8 @@ class GpuRecord(unittest.TestCase):
         self.trace("plain/a.pt.trace.json.gz", figures("none", {"compute": 100}))
         self.trace("plain/b.pt.trace.json.gz", figures("allocator", {"compute": 100}))
         self.trace("plain/bad.pt.trace.json.gz", {})
-        rows = [{"job": "plain a", "verdict_cause": "none", "ledger": {"compute": 0.98, "launch": 0.02}},
-                {"job": "plain b", "ledger": {"compute": 0.96, "launch": 0.04}}, # without a verdict
+        rows = [{"job": "plain a", "verdict_cause": "none", "to_unrecorded": 1.25, "ledger": {"compute": 0.98, "launch": 0.02}},
+                {"job": "plain b", "to_unrecorded": 1.0, "ledger": {"compute": 0.96, "launch": 0.04}}, # without a verdict
                 {"job": "plain bad", "verdict_cause": "none", "ledger": {"compute": 1}},
                 {"job": "plain gone", "verdict_cause": "none", "ledger": {"compute": 1}},
                 {"job": "torch a", "verdict_cause": "none"}] # it failed
@@ -74,7 +123,8 @@ class GpuRecord(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             self.script.compare_profiled(self.args, rows)
         self.assertEqual(said.getvalue(), "plain: 1 of 2 verdicts are those of torch.profiler's traces; ledgers differ by 3.0 points at the "
-                                          "median, 4.0 at most\nplain: 1 traces of torch.profiler could not be read\n")
+                                          "median, 4.0 at most\nplain: a recorded step takes 1.125 times as long as one that is not, the "
+                                          "median of 2 programs; 1.000 to 1.250\nplain: 1 traces of torch.profiler could not be read\n")
         self.assertEqual(rows[2]["not_read"], "bad: no trace")
 
 

@@ -218,28 +218,6 @@ class GpuScripts(unittest.TestCase):
         self.assertEqual(wrong({}, 100), ["not recorded: "])
         self.assertEqual(wrong({"steps": 98}, 100, "echo no >&2; exit 1"), ["it ends with 1 by itself: no"])
 
-    def test_labelled_cells_are_recorded_for_the_score(self):
-        """Each with and without --torch, and their captures lie beside labels that name them."""
-        record = self.load("gpu-record")
-        pdhost = self.file("bin/pdhost", RECORD.replace("sys.exit(", """folder = words[words.index("--out") + 1]
-os.makedirs(folder)
-open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
-sys.exit("""))
-        labels = self.file("labels.json", json.dumps({"trace": "a_fp32_sync_none_0.pt.trace.json.gz", "gains": {}, "step_us": 500000}) + "\n")
-        out = os.path.join(self.folder, "out")
-        args = argparse.Namespace(pdhost=pdhost, out=out, labels=labels)
-        record.GENERATE = self.file("generate.py", "")
-        for how, wrong in (({"steps": 9}, []), ({"steps": 9, "coverage": 0.5}, ["coverage 0.5"])):
-            os.environ["PLAYED"] = json.dumps(how)
-            rows = list(record.corpus(args))
-            self.assertEqual([(row["job"], said) for row, said in rows],
-                             [("plain a_fp32_sync_none_0", wrong), ("torch a_fp32_sync_none_0", wrong)])
-            for kind in ("plain", "torch"):
-                with open(os.path.join(out, kind, "labels.json"), encoding="utf-8") as file:
-                    capture = json.loads(file.read())["trace"]
-                with open(os.path.join(out, kind, capture), encoding="utf-8") as file:
-                    self.assertEqual(file.read(), kind)
-
     def failures_of(self, kernels):
         """What gpu-scenarios says of a trace with a launch and a kernel of each (name, microseconds after it)."""
         scenarios, events = self.scenarios(), []
