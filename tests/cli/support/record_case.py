@@ -41,7 +41,15 @@ class SGD:
     "sitecustomize.py": "import sys\nsys.dont_write_bytecode = True\nsys.own_start = 'was read'\n",
     # What CUDA and PyTorch's kernels do of it: the CUPTI that is played is called by hand.
     "train.py": """
-import ctypes, os, sys, time
+import atexit, ctypes, os, sys, time
+def count_threads():  # the interpreter then ends other threads wherever they are; one that has ended is seen a moment longer
+    for _ in range(100):
+        names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+        count = names.count(open("/proc/self/comm").read())
+        if count == 1: break
+        time.sleep(0.01)
+    print(count, "thread")
+atexit.register(count_threads)  # before torch is there, so that it is called after all that came with it
 cupti = ctypes.CDLL(sys.argv[1])
 import torch
 if "CUDA_INJECTION64_PATH" in os.environ: ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
@@ -58,11 +66,6 @@ for batch in torch.DataLoader(30):
     first.step()
 time.sleep(1)
 print(sys.own_start, os.environ["PYTHONPATH"].count(":"))
-class Last:  # when the interpreter ends, which would end its other threads wherever they are
-    def __del__(self, os=os, open=open, print=print):
-        names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
-        print(names.count(open("/proc/self/comm").read()), "thread")
-last = Last()
 """,
 }
 
