@@ -73,7 +73,8 @@ def calls():
             all_uses[symbol] += 1
         elif sources[place] in files:
             defines[folder_of(sources[place]), symbol] = sources[place]
-            if kind == "T" and not symbol.startswith("_") and symbol not in CALLED_FROM_OUTSIDE:
+            # One with a point is the compiler's own, as those that choose a function for the processor.
+            if kind == "T" and symbol[0] != "_" and "." not in symbol and symbol not in CALLED_FROM_OUTSIDE:
                 candidates.append((sources[place], symbol))
     # A part that this machine cannot build, as what needs CUDA, may use it too.
     not_built = "\n".join(path.read_text() for path in files if path.suffix in (".c", ".cu") and path not in objects)
