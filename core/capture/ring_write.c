@@ -57,9 +57,20 @@ uint64_t ring_lost_so_far(const ring_writer *self, uint32_t loss) {
   return is_known ? atomic_load_explicit(&self->head->lost[loss], memory_order_relaxed) : 0;
 }
 
+/* A thread keeps its block until that is full or the thread ends. Many threads leave a quarter of the ring to lanes
+ * without one, which have the device's records. */
+static bool may_hold(const ring_lane *self, uint32_t blocks) {
+  ring_writer *ring = self->ring;
+  if (!self->thread) return true;
+  if (atomic_fetch_add_explicit(&ring->held, 1, memory_order_relaxed) < blocks - blocks / 4) return true;
+  atomic_fetch_sub_explicit(&ring->held, 1, memory_order_relaxed);
+  return false;
+}
+
 static ring_block *take_block(ring_lane *self) {
   ring_writer *ring = self->ring;
   const uint32_t blocks = ring->head ? ring->head->blocks : 0;
+  if (!may_hold(self, blocks)) return NULL;
   const uint32_t from = atomic_load_explicit(&ring->hint, memory_order_relaxed);
   for (uint32_t i = 0; i < blocks; i++) {
     const uint32_t index = (from + i) % blocks;
@@ -78,11 +89,14 @@ static ring_block *take_block(ring_lane *self) {
     atomic_store_explicit(&block->state, RING_OPEN, memory_order_release);
     return block;
   }
+  if (self->thread) atomic_fetch_sub_explicit(&ring->held, 1, memory_order_relaxed);
   return NULL;
 }
 
 void ring_lane_close(ring_lane *self) {
-  if (self->block) atomic_store_explicit(&self->block->state, RING_FULL, memory_order_release);
+  if (!self->block) return;
+  atomic_store_explicit(&self->block->state, RING_FULL, memory_order_release);
+  if (self->thread) atomic_fetch_sub_explicit(&self->ring->held, 1, memory_order_relaxed);
   self->block = NULL;
 }
 

@@ -13,6 +13,7 @@ typedef struct ring_writer {
   ring_head *head; /* NULL: there is none, and every row is refused */
   int fd;          /* holds a lock on the file: ring_read.h knows by it that the process lives */
   _Atomic uint32_t hint;
+  _Atomic uint32_t held; /* blocks that lanes with a thread write to */
 } ring_writer;
 
 /* Rows of one kind and thread. Zero it but for the first four. */

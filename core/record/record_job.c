@@ -117,10 +117,10 @@ static void tell_later(const job *self) {
 /* Where only the last seconds are kept they are written to captures first. How many processes are in the report. */
 static uint32_t find_captures(job *self, const char *folder) {
   self->paths = calloc(RECORD_SLOTS, sizeof *self->paths);
-  if (self->request->last_s > 0) record_rings_write_last(&self->rings, folder);
+  const bool is_written = self->request->last_s <= 0 || record_rings_write_last(&self->rings, folder);
   self->path_count = self->paths ? captures(self, self->paths) : 0;
   const bool is_known = !record_rings_begun(&self->rings) && self->reports; /* record_ends_tell has said why */
-  if (self->request->last_s > 0 && !self->path_count && !is_known)
+  if (self->request->last_s > 0 && is_written && !self->path_count && !is_known)
     log_line(PD_LOG_WARN, NULL, "nothing was launched in the last %g s; there is no report", self->request->last_s);
   return self->path_count;
 }
@@ -137,7 +137,7 @@ static void begin_report(job *self) {
   for (uint32_t i = 0; i < RECORD_SLOTS; i++)
     if (self->rings.all[i].outlives && self->rings.all[i].works)
       log_line(PD_LOG_WARN, NULL, "process %u still runs; its records until now are in the report",
-               self->rings.all[i].reader.pid);
+               self->rings.all[i].pid);
   self->is_recorded = find_captures(self, self->settings->run.trace_dir) != 0;
   if (!self->path_count) return;
   if (self->request->marks_torch) record_ends_tell_torch(&self->session);

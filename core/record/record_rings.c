@@ -53,6 +53,10 @@ static bool make_capture(record_rings *self, record_ring *ring, const char *fold
   if (!ring->path ||
       capture_create(&ring->writer, ring->path, CAPTURE_OF_PROGRAM, ring->pid, ring->realtime_ns) != PD_OK) {
     self->fault = errno;
+    if (ring->writer.fd >= 0) {
+      (void)capture_close(&ring->writer, false);
+      (void)unlink(ring->path);
+    }
     free(ring->path);
     ring->path = NULL;
     return false;
@@ -73,32 +77,6 @@ static void put(const record_rings *self, record_ring *ring, capture_head head, 
     record_last_add(&ring->last, head, data, bytes, pd_clock_ns(CLOCK_REALTIME));
   else
     (void)capture_put(&ring->writer, head, data, bytes);
-}
-
-/* Strings of one block whose ids rise by 1 are one record; their ids say which. */
-static void put_strings(const record_rings *self, record_ring *ring, uint32_t thread, const char *data,
-                        uint32_t bytes) {
-  capture_head head = {.kind = CAPTURE_STRINGS, .window = CAPTURE_NO_WINDOW, .thread = thread, .row_bytes = 1};
-  uint32_t begin = 0;
-  for (uint32_t at = 0; bytes - at >= sizeof(capture_string);) {
-    capture_string row;
-    memcpy(&row, data + at, sizeof row);
-    const uint64_t whole = sizeof row + ((uint64_t)row.bytes + CAPTURE_ALIGN - 1) / CAPTURE_ALIGN * CAPTURE_ALIGN;
-    if (whole > bytes - at) break;
-    if (head.count && row.id != head.first + head.count) {
-      put(self, ring, head, data + begin, at - begin);
-      head.count = 0;
-      begin = at;
-    }
-    if (!head.count) head.first = row.id;
-    head.count++;
-    at += (uint32_t)whole;
-    if (at == bytes || bytes - at < sizeof row) {
-      put(self, ring, head, data + begin, at - begin);
-      return;
-    }
-  }
-  if (head.count) put(self, ring, head, data + begin, bytes - begin);
 }
 
 /* When a program makes more threads than this, their names are asked for again. */
@@ -200,16 +178,19 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
   /* A ring without a capture is emptied all the same: the program is not to be slowed. */
   if (!self->rings->last_ns && !ring->path && !make_capture(self->rings, ring, self->rings->folder)) return PD_OK;
   const uint64_t before = ring->writer.bytes;
+  capture_head head = {.kind = kind,
+                       .window = CAPTURE_NO_WINDOW,
+                       .thread = thread,
+                       .first = first,
+                       .count = bytes / row_bytes,
+                       .row_bytes = row_bytes};
   if (kind == CAPTURE_STRINGS) {
-    put_strings(self->rings, ring, thread, data, bytes);
+    head.first = 0; /* each says its number */
+    head.count = bytes;
+    head.row_bytes = 1;
+    put(self->rings, ring, head, data, bytes);
     record_steps_strings(&ring->steps, data, bytes);
   } else {
-    const capture_head head = {.kind = kind,
-                               .window = CAPTURE_NO_WINDOW,
-                               .thread = thread,
-                               .first = first,
-                               .count = bytes / row_bytes,
-                               .row_bytes = row_bytes};
     if (kind == CAPTURE_PAUSES && row_bytes == sizeof(capture_pause))
       put_pauses(self->rings, ring, head, data, bytes);
     else
@@ -223,7 +204,7 @@ static pd_status take(void *user, uint32_t kind, uint32_t thread, uint32_t row_b
       look_at(self->rings, ring, data, bytes / row_bytes);
   }
   self->rings->bytes += ring->writer.bytes - before;
-  if (ring->writer.fault) self->rings->fault = ring->writer.fault;
+  if (!self->rings->last_ns && ring->writer.fault) self->rings->fault = ring->writer.fault;
   return PD_OK;
 }
 
@@ -265,25 +246,6 @@ static void forget_old(const record_rings *self, record_ring *ring, int64_t now_
   ring->before_ns = now_ns;
 }
 
-static void write_last(record_rings *self, record_ring *ring, const char *folder, int64_t now_ns) {
-  capture_program_end end = ring->closed ? ring->end : end_now(self, ring);
-  if (!record_last_any(&ring->last) || !make_capture(self, ring, folder)) return;
-  for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] -= ring->before[0].lost[i];
-  end.torn -= ring->before[0].torn;
-  record_last_tell(&ring->last, ring->pid, self->last_ns, now_ns);
-  const uint64_t rows = record_last_write(&ring->last, &ring->writer, now_ns - self->last_ns);
-  close_capture(self, ring, &end);
-  if (rows) return;
-  (void)unlink(ring->path);
-  free(ring->path);
-  ring->path = NULL;
-}
-
-void record_rings_write_last(record_rings *self, const char *folder) {
-  const int64_t now_ns = pd_clock_ns(CLOCK_REALTIME);
-  for (uint32_t i = 0; i < record_session_count(self->session); i++) write_last(self, &self->all[i], folder, now_ns);
-}
-
 void record_rings_forget(record_rings *self) {
   for (uint32_t i = 0; i < RECORD_SLOTS; i++) {
     free(self->all[i].path);
@@ -320,13 +282,13 @@ static void show_state(const record_rings *self, uint32_t writing) {
   atomic_store_explicit(&self->live->processes, writing, memory_order_relaxed);
 }
 
-uint32_t record_rings_drain(record_rings *self) {
+/* Returns how many processes may still write. */
+static uint32_t take_rings(record_rings *self) {
   uint32_t writing = 0;
   const uint32_t count = record_session_count(self->session);
   for (uint32_t i = 0; i < count; i++) {
     record_ring *ring = &self->all[i];
     record_taking user = {self, ring};
-    forget_old(self, ring, pd_clock_ns(CLOCK_REALTIME));
     if (!open_ring(self, ring)) continue;
     /* Asked first: what comes between the two is taken by the draining. */
     const bool over = ring_has_ended(&ring->reader) || !ring_writer_lives(&ring->reader);
@@ -338,8 +300,47 @@ uint32_t record_rings_drain(record_rings *self) {
     else
       writing++;
   }
+  return writing;
+}
+
+uint32_t record_rings_drain(record_rings *self) {
+  for (uint32_t i = 0; i < record_session_count(self->session); i++)
+    forget_old(self, &self->all[i], pd_clock_ns(CLOCK_REALTIME));
+  const uint32_t writing = take_rings(self);
   show_state(self, writing);
   return writing;
+}
+
+/* False: it cannot be written, which `fault` tells. */
+static bool write_last(record_rings *self, record_ring *ring, const char *folder, int64_t now_ns) {
+  capture_program_end end = ring->closed ? ring->end : end_now(self, ring);
+  if (!record_last_any(&ring->last)) return true;
+  if (!make_capture(self, ring, folder)) return false;
+  for (uint32_t i = 0; i < RING_LOSSES; i++) end.lost[i] -= ring->before[0].lost[i];
+  end.torn -= ring->before[0].torn;
+  record_last_tell(&ring->last, ring->pid, self->last_ns, now_ns);
+  const uint64_t rows = record_last_write(&ring->last, &ring->writer, now_ns - self->last_ns);
+  close_capture(self, ring, &end);
+  if (rows && !ring->writer.fault) return true;
+  (void)unlink(ring->path);
+  free(ring->path);
+  ring->path = NULL;
+  return !ring->writer.fault;
+}
+
+bool record_rings_write_last(record_rings *self, const char *folder) {
+  const int64_t now_ns = pd_clock_ns(CLOCK_REALTIME);
+  bool all = true;
+  for (uint32_t i = 0; i < record_session_count(self->session); i++) {
+    if (!write_last(self, &self->all[i], folder, now_ns)) {
+      log_line(PD_LOG_WARN, NULL, "%s: the last seconds of process %u cannot be written: %s", folder, self->all[i].pid,
+               strerror(self->fault));
+      all = false;
+    }
+    self->fault = 0;        /* what is kept stays for a later time */
+    (void)take_rings(self); /* so that none of them is full meanwhile */
+  }
+  return all;
 }
 
 void record_rings_outlive(record_rings *self) {

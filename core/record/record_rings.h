@@ -67,8 +67,8 @@ void record_rings_outlive(record_rings *self);
 /* Ends every capture that is not complete. */
 void record_rings_end(record_rings *self);
 /* Where only the last seconds are kept: makes captures of them in `folder`, which stays the caller's. The recording
- * goes on. */
-void record_rings_write_last(record_rings *self, const char *folder);
+ * goes on, and what cannot be written is told, and kept. False: something could not. */
+bool record_rings_write_last(record_rings *self, const char *folder);
 /* Forgets the captures, whose files are the caller's to remove: later ones may be made. */
 void record_rings_forget(record_rings *self);
 /* Whether any process has recorded work for a GPU. */

@@ -98,6 +98,21 @@ PD_TEST(ring, a_full_ring_refuses_rows_and_takes_more_when_it_was_drained) {
   close_ring();
 }
 
+PD_TEST(ring, threads_leave_a_quarter_of_the_blocks_to_what_is_of_none) {
+  taken got = {.in_order = true};
+  open_ring(8);
+  ring_lane threads[7], none = {&writer, 9, 0, sizeof(row), NULL, 0};
+  for (uint32_t i = 0; i < 7; i++) threads[i] = (ring_lane){&writer, 1, i + 1, sizeof(row), NULL, 0};
+  for (uint32_t i = 0; i < 6; i++) cr_assert(put(&threads[i], 0));
+  cr_assert_not(put(&threads[6], 0));
+  for (uint64_t i = 0; i < 2 * (RING_ROOM / sizeof(row)); i++) cr_assert(put(&none, i));
+  ring_lane_close(&threads[0]);
+  cr_assert_eq(ring_drain(&reader, take, &got), PD_OK);
+  cr_assert(put(&threads[6], 0), "the place of a thread that has ended");
+  cr_assert_not(put(&threads[0], 1));
+  close_ring();
+}
+
 PD_TEST(ring, a_row_that_is_larger_than_a_block_is_refused) {
   static char large[RING_BLOCK_BYTES];
   open_ring(2);

@@ -303,10 +303,11 @@ class Outside(Record):
         self.assertEqual((process.returncode, out), (4, "got it\n"), err)
 
     def test_a_process_that_outlives_the_command_is_named(self):
-        command = ("sh", "-c", f"'{PROGRAM}' init steps=60 settle sleep=4000 & sleep 2")
-        code, _, err, figures = self.record(command=command)
+        command = ("sh", "-c", f"'{PROGRAM}' pid init steps=60 settle sleep=4000 & sleep 2")
+        code, out, err, figures = self.record(command=command)
         self.assertEqual((code, len(figures["step_rows"])), (0, 60), err)
-        self.assertEqual(len([line for line in self.warnings(err) if "still runs; its records until now" in line]), 1, err)
+        said = f"process {out.split()[0]} still runs; its records until now"
+        self.assertEqual(len([line for line in self.warnings(err) if said in line]), 1, err)
 
     def test_a_search_path_of_any_length(self):
         places = ":".join(["/nowhere/" + "x" * 200] * 60)

@@ -9,6 +9,7 @@ import sys
 import time
 import unittest
 
+from pdhost_run import PDHOST
 from record_case import CUPTI, PROGRAM, TORCH, PythonRecord, Record
 
 
@@ -59,11 +60,13 @@ class Marks(Record):
             self.assertIn(name, said)
 
     def test_ranges_for_which_there_is_no_room_are_counted(self):
-        """Places are there for 512 threads, and 16 MiB for registered names. The ring has room for fewer threads."""
+        """Places are there for 512 threads, and 16 MiB for registered names. The ring has room for fewer threads, which leave
+        a quarter of it to the device's records."""
         _, _, err, figures = self.record("init", "crowd=600", "settle", options=("--sink", "chrome_trace"))
         crowd = [event for event in self.trace_events() if event.get("name") == "crowd" and event.get("ph") == "X"]
         self.assertGreater(len(crowd), 50)
         self.assertEqual(len(crowd) + sum(figures["lost"].values()), 600, err)
+        self.assertEqual((figures["lost"]["RANGES_FULL"], figures["coverage"]), (600 - len(crowd), 1), err)
         _, _, err, figures = self.record("init", "names=17000", "settle")
         self.assertGreaterEqual(sum(figures["lost"].values()), 17000 - ((16 << 20) - len("many") - 1) // 1001, err)
 
@@ -262,6 +265,28 @@ class Last(Record):
         for folder in folders:
             self.assertTrue(os.path.exists(self.path(os.path.join(folder, "csv", "steps.csv"))), err)
         self.assertEqual(glob.glob(self.path("**/*.pdcap"), recursive=True), [])
+
+    def test_a_snapshot_that_cannot_be_written_is_not_the_last(self):
+        """Its folder is full at first."""
+        room = self.path("room")
+        os.mkdir(room)
+        mount = ["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=64k none '{room}' && exec \"$@\"", "sh"]
+        if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode != 0:
+            self.skip("this user may not mount")
+        process = subprocess.Popen([*mount, PDHOST, "record", "--last", "60s", "--out", f"{room}/out", "--", PROGRAM, "init",
+                                    "steps=3000", "settle", "pid", "sleep=40000"], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        pid = int(process.stdout.readline())
+        process.send_signal(signal.SIGUSR2)
+        self.assertIn(f"{room}/out/snapshot-1: the last seconds of process {pid} cannot be written: ", process.stderr.readline())
+        subprocess.run(["nsenter", "-m", "-t", str(pid), "mount", "-o", "remount,size=64m", room], check=True)
+        process.send_signal(signal.SIGUSR2)
+        self.read_until(process, "steps 0 to 2999 (3000)")
+        process.send_signal(signal.SIGTERM)
+        err = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 143, err)
+        self.assertEqual(self.warnings(err), [])
 
     def test_nothing_in_the_last_seconds(self):
         _, _, err, figures = self.record("init", "steps=50", "settle", "sleep=3000", options=("--last", "1s"))

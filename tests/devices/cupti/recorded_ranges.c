@@ -118,6 +118,14 @@ static void *one_range(void *ns_) {
   return NULL;
 }
 
+/* Rows for more than one block. */
+static void launch_beside(void) {
+  for (int i = 0; i < 3000; i++) {
+    (void)fake_driver_launch("_Z4workv");
+    fake_finish(0);
+  }
+}
+
 static void gather(int count, int64_t *first_ns, int64_t *last_ns) {
   pthread_t threads[1024];
   pthread_attr_t small;
@@ -125,6 +133,7 @@ static void gather(int count, int64_t *first_ns, int64_t *last_ns) {
   if (pthread_barrier_init(&gate, NULL, (unsigned)count) != 0 || pthread_attr_init(&small) != 0) abort();
   (void)pthread_attr_setstacksize(&small, 256 << 10);
   for (int i = 0; i < count && i < 1024; i++) {
+    if (i + 1 == count) launch_beside();
     int64_t *ns = i == 0 ? first_ns : i + 1 == count ? last_ns : NULL;
     if (pthread_create(&threads[i], &small, one_range, ns) != 0) abort();
     while (atomic_load(&come) <= i) usleep(50);

@@ -21,6 +21,17 @@ PD_TEST(cupti_buffers, give_a_thread_a_small_one_first) {
   cr_assert_not(cupti_buffers_close(&pool)); /* four are still out */
 }
 
+PD_TEST(cupti_buffers, give_a_slow_thread_small_ones) {
+  size_t bytes;
+  cr_assert_eq(cupti_buffers_open(&pool, 64 << 20, 1, 1), PD_OK);
+  for (int i = 0; i < 3; i++) {
+    cr_assert_not_null(cupti_buffers_take(&pool, &bytes));
+    cr_assert_eq(bytes, CUPTI_SMALL_BYTES);
+    usleep(40000);
+  }
+  (void)cupti_buffers_close(&pool);
+}
+
 PD_TEST(cupti_buffers, stop_at_their_limit_and_count) {
   enum { SMALL = 1, LARGE = 3, REQUESTS = 10000 };
   size_t bytes;

@@ -1,6 +1,8 @@
 /* The buffer pool: two free lists with counters against reuse, one list of completed buffers that is taken whole. */
 #include "cupti_buffers.h"
 
+#include <pdhost/clocks.h>
+
 #include <string.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,8 +10,12 @@
 
 enum { SMALL_SPARE = 2, LARGE_SPARE = 2 };
 
-/* Each thread's buffers so far, so that a thread with little to say holds little. */
-static _Thread_local uint32_t thread_generation, thread_taken;
+/* When the thread took its last buffer, in this pool's time. A thread that fills small ones fast gets large ones. CUPTI
+ * hands no buffer over that holds the record of a kernel which has not ended: a large one would keep the records of a
+ * slow thread for seconds, and they would be lost if the program is killed. */
+#define FAST_NS INT64_C(32000000)
+static _Thread_local uint32_t thread_generation;
+static _Thread_local int64_t thread_taken_ns;
 
 static _Atomic uint32_t *count_of(cupti_buffers *self, bool large) {
   return large ? &self->free_large_count : &self->free_small_count;
@@ -104,11 +110,8 @@ bool cupti_buffers_close(cupti_buffers *self) {
 }
 
 uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes) {
-  if (thread_generation != self->generation) {
-    thread_generation = self->generation;
-    thread_taken = 0;
-  }
-  bool large = thread_taken > 0;
+  const int64_t now_ns = pd_monotonic_ns();
+  const bool large = thread_generation == self->generation && now_ns - thread_taken_ns < FAST_NS;
   cupti_buffer *buffer = pop_free(self, large);
   if (!buffer) buffer = map_buffer(self, large);
   if (!buffer) buffer = pop_free(self, !large);
@@ -117,7 +120,8 @@ uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes) {
     *bytes = 0;
     return NULL;
   }
-  thread_taken++;
+  thread_generation = self->generation;
+  thread_taken_ns = now_ns;
   *bytes = buffer->bytes;
   atomic_store_explicit(&buffer->session, atomic_load_explicit(&self->session, memory_order_relaxed),
                         memory_order_relaxed);

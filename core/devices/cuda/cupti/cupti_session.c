@@ -191,7 +191,6 @@ void cupti_session_disable(cupti_session *self) {
 void cupti_session_unsubscribe(cupti_session *self) {
   if (!self->subscribed) return;
   (void)set_flag(self->api, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 0);
-  (void)set_flag(self->api, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, 0);
   (void)self->api->Unsubscribe(self->subscriber);
   self->subscribed = self->attached = false;
 }
