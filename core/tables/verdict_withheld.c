@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The program marks no steps, and none were found. */
-static bool are_steps_unknown(const trace_facts *facts) {
+bool verdict_steps_unknown(const trace_facts *facts) {
   const pd_trace *trace = facts->trace;
   return facts_is_read(trace) && facts->step_count == 1 && !(trace->facts & PD_FACT_STEPS) && !trace->steps_found;
 }
@@ -57,7 +56,7 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
     return (reason){arena_format(memory, "withheld: %.2f %% of the device records have no launch", 100 * of->unlinked),
                     "Begin and end the recording between two steps, and record the runtime's calls."};
   if (facts->step_count < VERDICT_MIN_STEPS) {
-    *unknown = are_steps_unknown(facts);
+    *unknown = verdict_steps_unknown(facts);
     return (reason){*unknown ? steps_unknown(trace, memory) : too_few_steps(facts, memory),
                     arena_format(memory, "%s at least %d steps, each marked as one.",
                                  *unknown ? "Name the range that is one step, or record" : "Record",

@@ -3,6 +3,7 @@
 
 #include "diff_page.h"
 #include "diff_report.h"
+#include "diff_words.h"
 
 #include "base/log.h"
 #include "base/progress_line.h"
@@ -71,6 +72,8 @@ const args_command diff_command = {
         "without each cause, and the kernels and operators, matched by name and shape. The largest change comes "
         "first, each with its 95 % interval from the steps. The two may be before and after a change, or two ranks of "
         "one run.\n\n"
+        "Where no loop is found in a file, its whole recording is compared, with no interval and no direction. "
+        "--step names the steps.\n\n"
         "FASTER, SLOWER, SAME and UNCLEAR say how B compares with A, as in pdhost compare. With fewer than 32 steps on "
         "a side the interval of the mean decides, and with fewer than 5 no direction is given. The two were recorded "
         "one "
@@ -105,8 +108,8 @@ static const char *page_of(const config *settings) {
 
 static pd_status write_junit(const difference *of, const char *path, error *err) {
   static junit_case step; /* large */
-  char text[DIFF_REPORT_BYTES];
-  diff_report_sentence(of, text, sizeof text);
+  char text[DIFF_WORDS_BYTES];
+  diff_words_sentence(of, text, sizeof text);
   step = (junit_case){.name = "step", .verdict = of->verdict, .time_s = 1e-9 * of->median_ns[1]};
   visible_copy(step.message, sizeof step.message, text);
   return junit_write(path, "diff", &step, 1, err);

@@ -7,16 +7,19 @@
 
 #define DIFF_FORMAT "pdhost.diff/1"
 
+static json_t *number_value(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
 static json_t *change_value(const resample_change *of) {
-  return json_pack("{s:f, s:f, s:f}", "change_ns", of->change, "low_ns", of->low, "high_ns", of->high);
+  return json_pack("{s:f, s:o, s:o}", "change_ns", of->change, "low_ns", number_value(of->low), "high_ns",
+                   number_value(of->high));
 }
 
 static json_t *side_value(const difference *self, int side) {
   const diff_side *of = self->sides[side];
-  return json_pack("{s:s, s:s, s:I, s:b, s:f, s:f, s:s?, s:s?}", "file", of->path, "device", of->device, "steps",
-                   (json_int_t)of->step_count, "steps_marked", (int)of->marked, "median_ns", self->median_ns[side],
-                   "mean_ns", self->mean_ns[side], "cause",
-                   of->cause < VERDICT_COUNT ? verdict_key(of->cause) : (const char *)NULL, "withheld",
+  return json_pack("{s:s, s:s, s:b, s:I, s:b, s:f, s:f, s:s?, s:s?}", "file", of->path, "device", of->device,
+                   "has_loop", (int)of->has_loop, "steps", (json_int_t)(of->has_loop ? of->step_count : 0),
+                   "steps_marked", (int)of->marked, "median_ns", self->median_ns[side], "mean_ns", self->mean_ns[side],
+                   "cause", of->cause < VERDICT_COUNT ? verdict_key(of->cause) : (const char *)NULL, "withheld",
                    of->gain_steps ? (const char *)NULL : of->withheld);
 }
 
@@ -52,12 +55,13 @@ static json_t *causes_value(const difference *self) {
 }
 
 static json_t *step_value(const difference *self) {
-  const bool has_ratio = self->median_ns[0] > 0 && self->median_ns[1] > 0;
+  const bool has_ratio =
+      self->sides[0]->has_loop == self->sides[1]->has_loop && self->median_ns[0] > 0 && self->median_ns[1] > 0;
   const resample_ratio *of = &self->step;
-  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "ratio", has_ratio ? json_real(of->ratio) : json_null(), "low",
-                   has_ratio ? json_real(of->low) : json_null(), "high", has_ratio ? json_real(of->high) : json_null(),
-                   "p", has_ratio && isfinite(of->p) ? json_real(of->p) : json_null(), "mean",
-                   change_value(&self->change));
+  return json_pack("{s:o, s:o, s:o, s:o, s:o}", "ratio", has_ratio ? number_value(of->ratio) : json_null(), "low",
+                   has_ratio ? number_value(of->low) : json_null(), "high",
+                   has_ratio ? number_value(of->high) : json_null(), "p", has_ratio ? number_value(of->p) : json_null(),
+                   "mean", change_value(&self->change));
 }
 
 bool diff_report_json(const difference *self) {

@@ -1,7 +1,7 @@
 /* See diff_page.h. */
 #include "diff_page.h"
 
-#include "diff_report.h"
+#include "diff_words.h"
 
 #include "page/html_charts.h"
 
@@ -107,13 +107,19 @@ static bool write_steps(html_page *page, const difference *self) {
     lines[side] = (html_dots){side ? "B" : "A", all[side], of->step_count, 1e-6 * self->median_ns[side]};
   }
   if (ok) {
-    html_page_card(page, "Each step as a dot");
-    html_charts_dots(page, "Time of each step of A and of B; the line is the median", lines, 2, "ms");
-    html_page_table(page, "The steps", "Step" HEADINGS);
+    const char *subject = diff_words_subject(self);
+    char title[64], about[96], mean[64], median[64];
+    snprintf(title, sizeof title, "Each %s as a dot", subject);
+    snprintf(about, sizeof about, "Time of each %s of A and of B; the line is the median", subject);
+    snprintf(mean, sizeof mean, "Whole %s, mean", subject);
+    snprintf(median, sizeof median, "Whole %s, median", subject);
+    html_page_card(page, title);
+    html_charts_dots(page, about, lines, 2, "ms");
+    html_page_table(page, title, "Time" HEADINGS);
     const resample_change medians = {.change = self->median_ns[1] - self->median_ns[0]};
     const double most_ns = fmax(reach(&self->change), reach(&medians));
-    write_row(page, &(row){"Whole step, mean", NULL, {self->mean_ns[0], self->mean_ns[1]}, self->change}, most_ns);
-    write_row(page, &(row){"Whole step, median", NULL, {self->median_ns[0], self->median_ns[1]}, medians}, most_ns);
+    write_row(page, &(row){mean, NULL, {self->mean_ns[0], self->mean_ns[1]}, self->change}, most_ns);
+    write_row(page, &(row){median, NULL, {self->median_ns[0], self->median_ns[1]}, medians}, most_ns);
     html_page_end_table(page);
     html_page_end_card(page);
   }
@@ -131,17 +137,22 @@ static void write_note(void *page, const char *text) {
 static void write_side(html_page *page, char letter, const diff_side *of) {
   html_page_markup(page, "<div><dt>%c</dt><dd>", letter);
   html_page_text(page, of->path);
-  html_page_markup(page, ", %u steps, on ", of->step_count);
+  if (of->has_loop)
+    html_page_markup(page, ", %u step%s", of->step_count, of->step_count == 1 ? "" : "s");
+  else
+    html_page_markup(page, ", no loop");
+  if (*of->device) html_page_markup(page, ", on ");
   html_page_text(page, of->device);
   html_page_markup(page, "</dd></div>\n");
 }
 
 pd_status diff_page_write(const difference *self, const char *path, error *err) {
-  char sentence[DIFF_REPORT_BYTES], whole[DIFF_REPORT_BYTES + 16];
+  char sentence[DIFF_WORDS_BYTES], whole[DIFF_WORDS_BYTES + 16];
   html_page page;
-  const pd_status status = html_page_open(&page, path, "Difference of two traces", "per step", err);
+  snprintf(whole, sizeof whole, "per %s", diff_words_subject(self));
+  const pd_status status = html_page_open(&page, path, "Difference of two traces", whole, err);
   if (status != PD_OK) return status;
-  diff_report_sentence(self, sentence, sizeof sentence);
+  diff_words_sentence(self, sentence, sizeof sentence);
   snprintf(whole, sizeof whole, "%s: %s", comparison_word(self->verdict), sentence);
   html_page_verdict(&page,
                     self->verdict == OUTCOME_SLOWER    ? "found"
@@ -152,10 +163,10 @@ pd_status diff_page_write(const difference *self, const char *path, error *err) 
   write_side(&page, 'A', self->sides[0]);
   write_side(&page, 'B', self->sides[1]);
   html_page_markup(&page, "</dl>\n");
-  diff_report_notes(self, write_note, &page);
+  diff_words_notes(self, write_note, &page);
   html_page_end_card(&page);
   const bool ok = write_steps(&page, self);
-  write_list(&page, self, DIFF_LEDGER, "Where the step goes");
+  write_list(&page, self, DIFF_LEDGER, diff_words_goes(self));
   write_causes(&page, self);
   write_list(&page, self, DIFF_KERNEL, "Kernels and copies");
   write_list(&page, self, DIFF_OPERATOR,

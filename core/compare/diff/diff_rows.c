@@ -13,7 +13,15 @@ enum { SEED = 1 };
 
 static bool is_sure(const resample_change *of) { return of->low > 0 || of->high < 0; }
 
-static bool compare_steps(difference *self, double margin) {
+/* False on no memory. */
+static bool find_change(const difference *self, const double *a, const double *b, resample_change *out) {
+  const uint32_t count_a = self->sides[0]->step_count, count_b = self->sides[1]->step_count;
+  if (!resample_means(a, count_a, b, count_b, SEED, out)) return false;
+  if (!self->has_spread) out->low = out->high = (double)NAN;
+  return true;
+}
+
+static bool compare_steps(difference *self) {
   const diff_side *a = self->sides[0], *b = self->sides[1];
   const uint32_t least = a->step_count < b->step_count ? a->step_count : b->step_count;
   for (int side = 0; side < 2; side++) {
@@ -22,19 +30,19 @@ static bool compare_steps(difference *self, double margin) {
     self->median_ns[side] = of.median;
     self->mean_ns[side] = of.mean;
   }
-  if (!resample_means(a->step_ns, a->step_count, b->step_ns, b->step_count, SEED, &self->change)) return false;
+  if (!find_change(self, a->step_ns, b->step_ns, &self->change)) return false;
   self->verdict = OUTCOME_UNCLEAR;
   if (self->median_ns[0] <= 0 || self->median_ns[1] <= 0 || a->cut || b->cut) return true;
-  if (least >= COMPARISON_DIRECTION_LEAST) {
+  if (self->has_spread && least >= COMPARISON_DIRECTION_LEAST) {
     const bool ok = resample_unpaired(a->step_ns, a->step_count, b->step_ns, b->step_count, SEED, &self->step);
-    if (ok) self->verdict = comparison_of(&self->step, margin);
+    if (ok) self->verdict = comparison_of(&self->step, self->margin);
     return ok;
   }
   resample_ratio decides = {.ratio = self->mean_ns[1] / self->mean_ns[0],
                             .low = 1 + self->change.low / self->mean_ns[0],
                             .high = 1 + self->change.high / self->mean_ns[0],
                             .p = 0};
-  if (least >= DIFF_STEPS_LEAST) self->verdict = comparison_of(&decides, margin);
+  if (self->has_spread && least >= DIFF_STEPS_LEAST) self->verdict = comparison_of(&decides, self->margin);
   self->step = decides;
   self->step.p = (double)NAN;
   return true;
@@ -54,12 +62,13 @@ static void compare_causes(difference *self) {
     const diff_gain *from = &a->gains[c], *to = &b->gains[c];
     if (from->ns <= 0 && to->ns <= 0) continue;
     const double change = to->ns - from->ns;
-    self->causes[self->cause_count++] =
-        (diff_cause){.cause = c,
-                     .gains = {*from, *to},
-                     .change = {.change = change,
-                                .low = change - hypot(to->ns - to->low, from->high - from->ns),
-                                .high = change + hypot(to->high - to->ns, from->ns - from->low)}};
+    diff_cause *made = &self->causes[self->cause_count++];
+    *made = (diff_cause){.cause = c,
+                         .gains = {*from, *to},
+                         .change = {.change = change,
+                                    .low = change - hypot(to->ns - to->low, from->high - from->ns),
+                                    .high = change + hypot(to->high - to->ns, from->ns - from->low)}};
+    made->is_sure = is_sure(&made->change);
   }
   qsort(self->causes, self->cause_count, sizeof *self->causes, by_cause_change);
 }
@@ -105,8 +114,7 @@ static bool fill_list(const difference *self, const diff_matches *matches, const
       row->ns[side] = from->ns[side] / self->sides[side]->step_count;
       row->count[side] = (double)from->count[side] / self->sides[side]->step_count;
     }
-    ok = resample_means(of_a + (size_t)i * a->step_count, a->step_count, of_b + (size_t)i * b->step_count,
-                        b->step_count, SEED, &row->change);
+    ok = find_change(self, of_a + (size_t)i * a->step_count, of_b + (size_t)i * b->step_count, &row->change);
     row->is_sure = is_sure(&row->change);
   }
   free(of_a);
@@ -144,8 +152,11 @@ static bool make_list(difference *self, diff_kind kind, uint32_t rows) {
 }
 
 bool difference_make(const diff_side *a, const diff_side *b, double margin, uint32_t rows, difference *out) {
-  *out = (difference){.sides = {a, b}, .has_device = a->has_device && b->has_device};
-  bool ok = compare_steps(out, margin);
+  *out = (difference){.sides = {a, b},
+                      .margin = margin,
+                      .has_device = a->has_device && b->has_device,
+                      .has_spread = a->has_loop && b->has_loop && a->step_count > 1 && b->step_count > 1};
+  bool ok = compare_steps(out);
   compare_causes(out);
   /* Where one side alone has device records, host time would be compared with device time. */
   if (a->has_device != b->has_device || a->cut || b->cut) return ok;

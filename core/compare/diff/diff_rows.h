@@ -28,18 +28,21 @@ typedef struct diff_list {
 typedef struct diff_cause {
   uint32_t cause;
   diff_gain gains[2];
+  bool is_sure;           /* as of a row */
   resample_change change; /* interval by Zou and Donner, Stat. Med. 27 (2008), of the two sides' own */
 } diff_cause;
 
 typedef struct difference {
   const diff_side *sides[2];
-  double median_ns[2], mean_ns[2];
+  double median_ns[2], mean_ns[2]; /* of the steps; of a side without a loop, of its whole recordings */
   /* From COMPARISON_DIRECTION_LEAST steps a side on, as compare has it: of the medians. Traces are mostly shorter: then
    * of the means with `change` as the interval, which alone decides, and p is NaN. */
   resample_ratio step;
   resample_change change; /* of the means: the ledger's changes add up to it */
   outcome verdict;
+  double margin;   /* as it was given */
   bool has_device; /* both sides have device records */
+  bool has_spread; /* both sides have a loop, and two steps or more; else each `low` and `high` is NaN */
   diff_list lists[DIFF_KIND_COUNT];
   diff_cause causes[VERDICT_COUNT]; /* those that bring anything on a side, the largest change first */
   uint32_t cause_count;

@@ -99,6 +99,7 @@ static uint64_t shape_hash(const pd_trace *trace, const pd_range *range) {
   return hash;
 }
 
+/* `has_device`: of the window. */
 static bool add_operation(window *self, uint64_t index, bool has_device) {
   const pd_trace *trace = self->facts->trace;
   const pd_range *range = facts_range(self->facts, index);
@@ -116,13 +117,15 @@ static bool add_operation(window *self, uint64_t index, bool has_device) {
 
 static bool add_events(window *self) {
   const trace_facts *facts = self->facts;
-  bool ok = true;
-  for (uint64_t i = 0; i < facts->activity_count && ok; i++)
-    if (facts_activity(facts, i)->step < facts->step_count) ok = add_record(self, facts_activity(facts, i));
+  bool ok = true, has_device = false;
+  for (uint64_t i = 0; i < facts->activity_count && ok; i++) {
+    if (facts_activity(facts, i)->step >= facts->step_count) continue;
+    has_device = true;
+    ok = add_record(self, facts_activity(facts, i));
+  }
   for (uint64_t i = 0; i < facts->range_count && ok; i++) {
     const pd_range *range = facts_range(facts, i);
-    if (facts_is_operation(range->kind) && range->step < facts->step_count)
-      ok = add_operation(self, i, facts->activity_count > 0);
+    if (facts_is_operation(range->kind) && range->step < facts->step_count) ok = add_operation(self, i, has_device);
   }
   return ok;
 }
@@ -175,15 +178,40 @@ static bool add_steps(diff_side *self, const trace_facts *facts) {
   return true;
 }
 
+/* A step and a whole recording have no mean: windows without a loop count where no window has one. */
+static bool is_left_out(diff_side *self, bool has_loop) {
+  if (self->has_loop && !has_loop) {
+    self->left_out++;
+    return true;
+  }
+  if (!self->has_loop && has_loop) {
+    const diff_side empty = {.path = self->path,
+                             .cause = VERDICT_COUNT,
+                             .device = "",
+                             .has_loop = true,
+                             .left_out = self->step_count,
+                             .cut = self->cut};
+    diff_side_close(self);
+    *self = empty;
+  }
+  return false;
+}
+
 static int take_window(void *user, const char *path, pd_trace *trace) {
   diff_side *self = user;
   trace_facts *facts = facts_open(trace);
+  if (facts && is_left_out(self, !verdict_steps_unknown(facts))) {
+    facts_close(facts);
+    return CODE_DONE;
+  }
   window in = {.side = self, .facts = facts};
   gains found = {0};
   bool ok = facts && add_events(&in) && gains_find(facts, &found) && add_ledger(self, facts, &found) &&
             add_gains(self, facts, &found);
   gains_free(&found);
   ok = ok && add_steps(self, facts); /* last: until then the steps of this window follow those before */
+  self->records += trace->activities.count;
+  self->calls += trace->calls.count;
   if (ok && trace->device && trace->device->name)
     self->device = arena_text(&self->texts, trace->device->name, strlen(trace->device->name));
   self->marked = (trace->facts & PD_FACT_STEPS) != 0;

@@ -38,7 +38,7 @@ typedef struct diff_gain {
 typedef struct diff_side {
   const char *path;
   arena texts;
-  double *step_ns; /* in the order of the steps */
+  double *step_ns; /* in the order of the steps; without a loop, of each window's whole recording */
   diff_key *keys;
   diff_cell *cells;
   uint32_t step_count, step_room, key_count, key_room, cell_count, cell_room;
@@ -46,9 +46,13 @@ typedef struct diff_side {
   diff_gain gains[VERDICT_COUNT];
   uint64_t gain_steps;  /* that `gains` rest on; 0: `withheld` says why */
   const char *withheld; /* of the last window whose gains are not to be trusted; NULL: none */
-  const char *device;   /* its name */
+  const char *device;   /* its name; "": the file has none */
   uint32_t cause;       /* of the last window with a verdict; VERDICT_COUNT: none has one */
-  bool has_device;      /* any device record */
+  uint64_t records;     /* of the device, whether or not a step launched them */
+  uint64_t calls;       /* of the runtime and the driver */
+  uint32_t left_out;    /* windows without a loop, where others have one */
+  bool has_loop;        /* the steps are the program's; without, no window has any */
+  bool has_device;      /* any device record that a step launched */
   bool marked;          /* steps are marks of the program's own */
   bool cut;             /* a part of the file could not be read: what changed is not known */
 } diff_side;

@@ -4,6 +4,7 @@ import os
 import unittest
 from xml.etree import ElementTree
 
+from made_nsys import MadeNsys
 from made_trace import MadeTrace
 from pdhost_run import Case
 
@@ -182,6 +183,74 @@ class Diff(Case):
         self.assertNotIn("Kernels", out)
         figures = self.figures("b.json", "b.json")
         self.assertEqual(figures["a"]["steps"], 6)
+
+    def words(self, *arguments, **how):
+        return " ".join(self.diff(*arguments, **how)[0].split())
+
+    def test_a_recording_without_a_loop_is_no_step(self):
+        self.made("a.json", steps=2, marks=False)
+        self.made("b.json", steps=2, marks=False, kernel_us=300)
+        self.made("steps.json", steps=6)
+        said = self.words("--gate", "a.json", "b.json", code=10)
+        self.assertIn("UNCLEAR The whole recording takes", said)
+        self.assertIn("No loop was found in A, and none in B: the whole recordings are compared.", said)
+        self.assertIn("Milliseconds of a recording", said)
+        self.assertIn("Where the time goes", said)
+        self.assertNotIn(" to +", said)
+        self.assertNotRegex(said, r"\d steps?\b|step takes|Whole step|too few for a direction")
+        for pair, letter in ((("a.json", "steps.json"), "A"), (("steps.json", "a.json"), "B")):
+            said = self.words(*pair)
+            self.assertRegex(said, f"UNCLEAR A step of {'B' if letter == 'A' else 'A'} takes 1.00 ms, and the whole recording of {letter} "
+                                   r"takes \S+ ms\.")
+            self.assertIn(f"No loop was found in {letter}: the whole recording is compared.", said)
+            self.assertNotIn(" to +", said)
+        figures = self.figures("steps.json", "a.json")
+        self.assertEqual([(figures[side]["has_loop"], figures[side]["steps"]) for side in "ab"], [(True, 6), (False, 0)])
+        self.assertEqual((figures["step"]["ratio"], figures["step"]["mean"]["low_ns"]), (None, None))
+        self.assertEqual({row["change"]["low_ns"] for row in figures["kernels"]["rows"]}, {None})
+        self.diff("a.json", "b.json", "--sink", "html:path=page.html")
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("a.json, no loop, on Made GPU", page)
+        self.assertNotIn("Whole step", page)
+
+    def processes(self, name, *traces):
+        export = MadeNsys(self.path(name))
+        for number, trace in enumerate(traces):
+            export.pid = 7 + number
+            export.take(trace)
+        export.write()
+
+    def test_processes_without_a_loop_are_no_steps(self):
+        short = {"steps": 2, "marks": False}
+        self.processes("a.sqlite", *(MadeTrace(**short, kernel_us=200 + i) for i in range(6)))
+        self.processes("b.sqlite", *(MadeTrace(**short, kernel_us=400 + i) for i in range(6)))
+        said = self.words("--gate", "a.sqlite", "b.sqlite", code=10)
+        self.assertEqual(said.count("sqlite no loop"), 2)
+        self.assertNotIn(" to +", said)
+        self.assertEqual(self.figures("a.sqlite", "b.sqlite")["a"]["steps"], 0)
+        for first in (True, False):
+            loop, none = MadeTrace(steps=6), MadeTrace(**short)
+            self.processes("c.sqlite", *((none, loop) if first else (loop, none)))
+            self.assertIn("No loop was found in 1 window of A, which is left out.", self.words("c.sqlite", "c.sqlite"))
+            self.assertEqual(self.figures("c.sqlite", "c.sqlite")["a"]["steps"], 6)
+            os.remove(self.path("c.sqlite"))
+
+    def test_records_without_calls_are_named(self):
+        self.made("a.json", steps=6)
+        trace = MadeTrace(steps=6)
+        count = sum(event["cat"] in ("kernel", "gpu_memcpy") for event in trace.events)
+        for event in trace.events:
+            event["args"].pop("correlation", None)
+        trace.write(self.path("b.json"))
+        trace.events = [event for event in trace.events if event["cat"] != "cuda_runtime"]
+        trace.write(self.path("c.json"))
+        said = self.words("a.json", "b.json")
+        self.assertIn(f"B has {count} device records, but not one with the call that launched it, so only the steps are compared.",
+                      said)
+        self.assertNotIn("no device records", said)
+        self.assertIn(f"A has {count} device records, but no calls that launched them, so only the steps", self.words("c.json", "a.json"))
+        self.assertIn(f"B has {count} device records, but no calls that launched them.", self.words("c.json", "c.json"))
 
     def test_captures(self):
         code, out, err = self.run_pdhost("-c", os.path.join(os.environ["PDHOST_CONF"], "sync.ini"), "--device", "cpu",
