@@ -8,6 +8,8 @@
 #include <string.h>
 
 enum { TEXT_BYTES = DIFF_WORDS_BYTES / 2 };
+/* Per cent: steps whose interval reaches further are not called equal. */
+enum { EQUAL_MOST = 5 };
 
 /* Three significant digits, never an exponent. */
 static const char *number(double value, bool with_sign, char text[32]) {
@@ -35,38 +37,87 @@ const char *diff_words_goes(const difference *self) {
   return self->sides[0]->has_loop && self->sides[1]->has_loop ? "Where the step goes" : "Where the time goes";
 }
 
-/* A change that explains a good part of the step's, for certain. */
-static bool explains(const difference *self, const resample_change *of, bool is_sure) {
+/* What the sentence names: a cause, or a row. */
+typedef struct part {
+  char name[64];
+  const char *verb, *of; /* "takes", " of it" */
+  double ns[2], change;
+} part;
+
+/* Whether the sentence may name a change, which is the same for all rows. Where no interval is known, it names what is
+ * largest. `share`: only what is a good part of the step's own change. */
+static bool can_be_named(const difference *self, const resample_change *of, bool is_sure, bool share) {
   const double step = self->change.change;
-  return is_sure && of->change * step > 0 && fabs(of->change) >= 0.25 * fabs(step);
+  if (share) return is_sure && of->change * step > 0 && fabs(of->change) >= 0.25 * fabs(step);
+  return (is_sure || !self->has_spread) && diff_words_is_worth(self, of);
 }
 
-/* The cause, or else the part of the step, that explains most of the change. False: none does for certain. */
-static bool explain(const difference *self, char text[TEXT_BYTES]) {
-  char a[32], b[32];
-  const diff_list *of = &self->lists[DIFF_LEDGER];
-  for (uint32_t i = 0; i < self->cause_count && self->verdict != OUTCOME_UNCLEAR; i++) {
+/* Leaves `out` alone where it has a larger one. */
+static void take_cause(const difference *self, bool share, part *out) {
+  for (uint32_t i = 0; i < self->cause_count; i++) {
     const diff_cause *at = &self->causes[i];
     const char *name = verdict_text(at->cause);
-    if (!explains(self, &at->change, at->is_sure)) continue;
-    snprintf(text, TEXT_BYTES, "\"%.*s\" costs %s ms a step in B and %s ms in A", (int)strcspn(name, ":"), name,
-             diff_words_ms(at->gains[1].ns, b), diff_words_ms(at->gains[0].ns, a));
-    return true;
+    if (!can_be_named(self, &at->change, at->is_sure, share)) continue;
+    if (fabs(at->change.change) <= out->change) return;
+    *out = (part){.verb = "costs", .of = " a step", .ns = {at->gains[0].ns, at->gains[1].ns}};
+    out->change = fabs(at->change.change);
+    snprintf(out->name, sizeof out->name, "%.*s", (int)strcspn(name, ":"), name);
+    return; /* the largest comes first */
   }
+}
+
+static void take_row(const difference *self, diff_kind kind, bool share, part *out) {
+  const diff_list *of = &self->lists[kind];
   for (uint32_t i = 0; i < of->count; i++) {
     const diff_row *row = &of->rows[i];
-    if (!explains(self, &row->change, row->is_sure || !self->has_spread)) continue;
-    snprintf(text, TEXT_BYTES, "\"%s\" takes %s ms of it in B and %s ms in A", row->name, diff_words_ms(row->ns[1], b),
-             diff_words_ms(row->ns[0], a));
-    return true;
+    if (!can_be_named(self, &row->change, row->is_sure, share)) continue;
+    if (fabs(row->change.change) <= out->change) return;
+    *out = (part){.verb = "takes", .of = kind == DIFF_LEDGER ? " of it" : "", .ns = {row->ns[0], row->ns[1]}};
+    out->change = fabs(row->change.change);
+    visible_copy(out->name, sizeof out->name, row->name);
+    return;
   }
-  return false;
+}
+
+/* The cause, or else the part of the step, that explains most of the change. What none explains: the largest change of
+ * a cause or a part; kernels and operators, which may lie beside other work, where neither has one. */
+static bool explain(const difference *self, char text[TEXT_BYTES]) {
+  char a[32], b[32];
+  const char *before = "";
+  part of = {.change = 0};
+  if (self->verdict == OUTCOME_FASTER || self->verdict == OUTCOME_SLOWER) {
+    take_cause(self, true, &of);
+    if (!of.verb) take_row(self, DIFF_LEDGER, true, &of);
+    if (!of.verb) before = "no one part explains that; ";
+  }
+  if (!of.verb) {
+    take_cause(self, false, &of);
+    take_row(self, DIFF_LEDGER, false, &of);
+  }
+  if (!of.verb) {
+    take_row(self, DIFF_KERNEL, false, &of);
+    take_row(self, DIFF_OPERATOR, false, &of);
+  }
+  if (!of.verb) return false;
+  snprintf(text, TEXT_BYTES, "%s\"%s\" %s %s ms%s in B and %s ms in A", before, of.name, of.verb,
+           diff_words_ms(of.ns[1], b), of.of, diff_words_ms(of.ns[0], a));
+  return true;
+}
+
+/* Per cent by which a step of B may differ from one of A, by the interval. */
+static double reach_of(const difference *self) {
+  return 100 * fmax(fabs(self->step.low - 1), fabs(self->step.high - 1));
+}
+
+/* More steps could show that they are the same. */
+static bool is_nearly_equal(const difference *self) {
+  return self->has_spread && fabs(self->step.ratio - 1) <= self->margin && reach_of(self) <= EQUAL_MOST;
 }
 
 void diff_words_sentence(const difference *self, char *text, size_t room) {
   char a[32], b[32], why[TEXT_BYTES];
   const diff_side *const *sides = self->sides;
-  const char *in_b = diff_words_ms(self->median_ns[1], b), *in_a = diff_words_ms(self->median_ns[0], a);
+  const char *in_b = diff_words_ms(self->median_ns[1], b), *in_a = diff_words_ms(self->median_ns[0], a), *begins = ": ";
   if (sides[0]->has_loop != sides[1]->has_loop) {
     const int looped = sides[1]->has_loop;
     snprintf(text, room, "A step of %c takes %s ms, and the whole recording of %c takes %s ms.", 'A' + looped,
@@ -76,7 +127,9 @@ void diff_words_sentence(const difference *self, char *text, size_t room) {
   const char *what = sides[0]->has_loop ? "A step" : "The whole recording";
   const bool is_explained = explain(self, why);
   if (self->verdict == OUTCOME_SAME) {
-    snprintf(text, room, "A step takes as long in B as in A: %s and %s ms.", in_b, in_a);
+    const int length = snprintf(text, room, "A step takes as long in B as in A: %s and %s ms, equal within %.1f %%",
+                                in_b, in_a, reach_of(self));
+    snprintf(text + length, room - (size_t)length, "%s%s.", is_explained ? "; but " : "", is_explained ? why : "");
     return;
   }
   if (sides[0]->cut || sides[1]->cut)
@@ -87,10 +140,12 @@ void diff_words_sentence(const difference *self, char *text, size_t room) {
              : sides[1]->has_device ? "A"
                                     : "either");
   else if (!is_explained)
-    strcpy(why, "no part of it changed for certain");
+    snprintf(why, sizeof why, "no part of it changed for certain by %.1f %% or more", 100 * DIFF_WORDS_LEAST);
+  else if (is_nearly_equal(self))
+    begins = ", but ";
   if (self->median_ns[0] > 0)
-    snprintf(text, room, "%s takes %s ms in B and %s ms in A (%+.1f %%): %s.", what, in_b, in_a,
-             100 * (self->median_ns[1] / self->median_ns[0] - 1), why);
+    snprintf(text, room, "%s takes %s ms in B and %s ms in A (%+.1f %%)%s%s.", what, in_b, in_a,
+             100 * (self->median_ns[1] / self->median_ns[0] - 1), begins, why);
   else
     snprintf(text, room, "%s takes %s ms in B and no time in A.", what, in_b);
 }
@@ -131,6 +186,10 @@ static void tell_doubt(const difference *self, const notes *to) {
              least == 1 ? "" : "s", least == 1 ? "is" : "are", DIFF_STEPS_LEAST);
   else if (self->verdict != OUTCOME_UNCLEAR || a->cut || b->cut || self->step.ratio <= 0)
     return;
+  else if (is_nearly_equal(self))
+    snprintf(text, sizeof text,
+             "The step is equal within %.1f %%, and the margin is %.3g %%: record more steps to be sure.",
+             reach_of(self), 100 * self->margin);
   else
     strcpy(text, "The steps of a side differ so much that chance alone may have parted the two; record more of them.");
   to->tell(to->user, text);

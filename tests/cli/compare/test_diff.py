@@ -252,6 +252,62 @@ class Diff(Case):
         self.assertIn(f"A has {count} device records, but no calls that launched them, so only the steps", self.words("c.json", "a.json"))
         self.assertIn(f"B has {count} device records, but no calls that launched them.", self.words("c.json", "c.json"))
 
+    def of_lengths(self, name, lengths, kernel_us=200, waits_us=(100,), lost=None):
+        trace, at = MadeTrace(steps=0), 0
+        for step, length in enumerate(lengths):
+            trace.step(step, float(at), waits_us[step % len(waits_us)], kernel_us, True, True, True)
+            at += length
+        for event in trace.events:
+            if event["name"].startswith("ProfilerStep#"):
+                event["dur"] = lengths[int(event["name"].split("#")[1])] - 5.0
+        trace.events = [event for event in trace.events if event["name"] != lost]
+        trace.write(self.path(name))
+
+    def test_the_sentence_names_what_changed_for_certain(self):
+        self.made("a.json", Wobbly, steps=6)
+        self.made("b.json", Wobbly, steps=6, kernel_us=300)
+        said = self.words("a.json", "b.json")
+        self.assertRegex(said, r'SAME A step takes as long in B as in A: 1\.00 and 1\.00 ms, equal within \d\.\d %; but "')
+        self.assertNotIn("for certain", said)
+        far = [1000, 1100, 900, 3000, 1000, 1050]
+        self.of_lengths("a.json", far)
+        self.of_lengths("b.json", far[::-1], 300)
+        said = self.words("a.json", "b.json")
+        self.assertRegex(said, r'UNCLEAR A step takes \S+ ms in B and \S+ ms in A \(\S+ %\): "[^"]+" (costs|takes)')
+        self.assertIn("The steps of a side differ so much that chance alone may have parted the two", said)
+        near = [1000, 1030, 970, 1040, 960, 1000]
+        self.of_lengths("a.json", near)
+        self.of_lengths("b.json", near, 300)
+        said = self.words("a.json", "b.json")
+        self.assertRegex(said, r'UNCLEAR A step takes 0\.997 ms in B and 0\.997 ms in A \(\+0\.0 %\), but "')
+        self.assertNotIn("chance", said)
+        self.assertRegex(said, r"The step is equal within [1-5]\.\d %, and the margin is 1 %: record more steps to be sure\.")
+        said = self.words("a.json", "a.json")
+        self.assertIn("no part of it changed for certain by 0.5 % or more", said)
+        for name in ("a.json", "b.json"):
+            rows = self.figures("a.json", name)["ledger"]["rows"]
+            self.assertEqual(any(row["sure"] for row in rows), name == "b.json")
+
+    def test_parts_that_are_not_sure_explain_no_step(self):
+        self.of_lengths("a.json", [1000, 1001, 999, 1000, 1002, 998], lost="elementwise_kernel")
+        self.of_lengths("b.json", [1100, 1101, 1099, 1100, 1102, 1098], 210, (0, 450, 10, 460, 5, 440), "elementwise_kernel")
+        said = self.words("a.json", "b.json")
+        self.assertRegex(said, r'SLOWER A step takes .*: no one part explains that; "Kernels" takes 0\.240 ms of it in B and 0\.230')
+
+    def test_the_sentence_names_an_operator_where_no_part_is_known(self):
+        def write(name, length):
+            trace = MadeTrace(steps=6)
+            trace.events = [event for event in trace.events if event["cat"] in ("cpu_op", "user_annotation")]
+            for event in trace.events:
+                if event["name"] == "aten::linear":
+                    event.update(name="lin\x1b[2J" + 80 * "ear", dur=length)
+            trace.write(self.path(name))
+
+        write("a.json", 20.0)
+        write("b.json", 30.0)
+        self.assertRegex(self.words("a.json", "b.json"),
+                         r'equal within 0\.\d %; but "lin\\x1b\[2J(ear)+e?a?\.\.\." takes 0\.030 ms in B and 0\.020 ms in A\.')
+
     def test_captures(self):
         code, out, err = self.run_pdhost("-c", os.path.join(os.environ["PDHOST_CONF"], "sync.ini"), "--device", "cpu",
                                          "-o", "run.keep_capture=true", "-o", "run.trace_dir=kept", "--profile_steps", "5", "-q")
