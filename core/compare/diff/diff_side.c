@@ -7,6 +7,7 @@
 #include "run/import/import_windows.h"
 #include "tables/shape_text.h"
 #include "tables/verdict_withheld.h"
+#include "trace/intake/intake.h"
 
 #include <pdhost/array.h>
 
@@ -212,7 +213,7 @@ static int take_window(void *user, const char *path, pd_trace *trace) {
   ok = ok && add_steps(self, facts); /* last: until then the steps of this window follow those before */
   self->records += trace->activities.count;
   self->calls += trace->calls.count;
-  if (ok && trace->device && trace->device->name)
+  if (ok && trace->device && trace->device->name && strcmp(trace->device->name, INTAKE_DEVICE_UNKNOWN) != 0)
     self->device = arena_text(&self->texts, trace->device->name, strlen(trace->device->name));
   self->marked = (trace->facts & PD_FACT_STEPS) != 0;
   self->cut |= trace->partial && facts_is_read(trace);

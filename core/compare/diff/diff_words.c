@@ -218,11 +218,19 @@ static void tell_records(const difference *self, const notes *to) {
 static void tell_devices(const difference *self, const notes *to) {
   char text[TEXT_BYTES], names[2][256];
   const diff_side *a = self->sides[0], *b = self->sides[1];
-  if (strcmp(a->device, b->device) == 0) return;
   visible_copy(names[0], sizeof names[0], a->device);
   visible_copy(names[1], sizeof names[1], b->device);
-  snprintf(text, sizeof text, "A ran on %s and B on %s.", *names[0] ? names[0] : "a device without a name",
-           *names[1] ? names[1] : "a device without a name");
+  if (!*a->device && !*b->device) {
+    if (a->records && b->records) to->tell(to->user, "The files do not name their devices.");
+    return;
+  }
+  if (strcmp(a->device, b->device) == 0) return;
+  if ((!*a->device && !a->records) || (!*b->device && !b->records)) return; /* it has none to name */
+  if (*a->device && *b->device)
+    snprintf(text, sizeof text, "A ran on %s and B on %s.", names[0], names[1]);
+  else
+    snprintf(text, sizeof text, "%c ran on %s; the file of %c does not name its device.", *a->device ? 'A' : 'B',
+             *a->device ? names[0] : names[1], *a->device ? 'B' : 'A');
   to->tell(to->user, text);
 }
 

@@ -18,6 +18,9 @@ static inline bool intake_can_hold(int64_t start_ns, int64_t end_ns) {
          end_ns < INTAKE_FARTHEST;
 }
 
+/* The name of a device that the file does not describe. */
+#define INTAKE_DEVICE_UNKNOWN "unknown device"
+
 typedef struct intake intake;
 
 /* Takes what is odd about a file, a line each, how many bytes of it have been read, and the records of a run's capture.

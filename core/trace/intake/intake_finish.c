@@ -50,7 +50,7 @@ static pd_status add_losses(intake_build *self) {
 
 /* The device that works the most, as the file describes it, or as little as is known of it. The trace's own. */
 static pd_status choose_device(intake_build *self) {
-  static const pd_device_props unknown = {.size = sizeof unknown, .name = "unknown device", .versions = ""};
+  static const pd_device_props unknown = {.size = sizeof unknown, .name = INTAKE_DEVICE_UNKNOWN, .versions = ""};
   const pd_stream_row *streams = self->trace->streams.data;
   const uint64_t count = self->trace->streams.count;
   double *busy = calloc(count + 1, sizeof *busy), most = 0;

@@ -308,6 +308,28 @@ class Diff(Case):
         self.assertRegex(self.words("a.json", "b.json"),
                          r'equal within 0\.\d %; but "lin\\x1b\[2J(ear)+e?a?\.\.\." takes 0\.030 ms in B and 0\.020 ms in A\.')
 
+    def test_files_that_do_not_name_their_devices(self):
+        def write(name, **how):
+            trace = MadeTrace(steps=6, **how)
+            del trace.head["deviceProperties"]
+            trace.write(self.path(name))
+
+        self.made("a.json", steps=6)
+        write("b.json")
+        write("c.json", kernel_us=210)
+        trace = MadeTrace(steps=6)
+        trace.head["deviceProperties"][0]["name"] = ""
+        trace.write(self.path("d.json"))
+        self.assertIn("A ran on Made GPU; the file of B does not name its device.", self.words("a.json", "b.json"))
+        self.assertIn("B ran on Made GPU; the file of A does not name its device.", self.words("d.json", "a.json"))
+        trace.events = [event for event in trace.events if event["cat"] in ("cpu_op", "user_annotation")]
+        trace.write(self.path("host.json"))
+        self.assertNotIn("name", self.words("a.json", "host.json").split("Milliseconds")[0])
+        for pair in (("b.json", "c.json"), ("b.json", "d.json"), ("d.json", "c.json")):
+            said = self.words(*pair)
+            self.assertIn("The files do not name their devices.", said)
+            self.assertNotIn("unknown device", said)
+
     def test_captures(self):
         code, out, err = self.run_pdhost("-c", os.path.join(os.environ["PDHOST_CONF"], "sync.ini"), "--device", "cpu",
                                          "-o", "run.keep_capture=true", "-o", "run.trace_dir=kept", "--profile_steps", "5", "-q")
