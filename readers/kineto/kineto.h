@@ -198,6 +198,13 @@ void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
 bool kineto_is_packed(const char *first, uint64_t bytes);
 pd_status kineto_refuse_packed(const kineto_reader *self, const char *first, uint64_t bytes);
 
+/* Once all of the file was read: what is odd about it. */
+void kineto_tell_oddities(const kineto_reader *self);
+/* Why a whole file has nothing to be read; PD_STOP where that was told as damage. */
+pd_status kineto_say_nothing_kept(const kineto_reader *self);
+/* Why a file is none that could be read. */
+pd_status kineto_say_no_json(const kineto_reader *self);
+
 /* Reads the whole file. PD_STOP, or an error that says why: it holds no event. */
 pd_status kineto_file_read(kineto_reader *self);
 

@@ -1,8 +1,6 @@
 /* The file as a whole: an object with traceEvents, or the list of events alone; to the last byte that can be read. */
 #include "kineto.h"
 
-#include <stdio.h>
-
 /* Bytes between two reports of progress. */
 enum { PROGRESS_BYTES = 8 << 20 };
 
@@ -251,68 +249,6 @@ static bool read_object(kineto_reader *self) {
   }
 }
 
-static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
-  if (!what->count) return;
-  self->intake->place(self->intake, what->first);
-  self->intake->odd(self->intake, PD_ODD_DAMAGE, what->count, "%llu %s, the first at byte %llu",
-                    (unsigned long long)what->count, what->count == 1 ? one : more, (unsigned long long)what->first);
-}
-
-static void tell_skipped(const kineto_reader *self) {
-  if (!self->skipped.count) return;
-  self->intake->place(self->intake, self->skipped.first);
-  self->intake->odd(self->intake, PD_ODD_DAMAGE, self->skipped.count,
-                    "%llu bytes beside the list of events are not JSON and are left out, the first at byte %llu",
-                    (unsigned long long)self->skipped_bytes, (unsigned long long)self->skipped.first);
-}
-
-static void tell_unread(const kineto_reader *self) {
-  if (!self->unread.count) return;
-  self->intake->place(self->intake, self->unread.first);
-  self->intake->odd(self->intake, PD_ODD_DAMAGE, self->unread.count,
-                    "%llu records of a device (hpu_op, mtia_ccp_events or mtia_insight) are not read: pdhost does not "
-                    "know whether they are calls or work of the device",
-                    (unsigned long long)self->unread.count);
-}
-
-static void tell_end(const kineto_reader *self) {
-  const uint64_t end = self->input.offset + self->input.end;
-  if (!self->input.broken && self->complete) return;
-  self->intake->place(self->intake, end);
-  if (self->input.broken)
-    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1, "%s: what was read up to byte %llu is used", self->input.broken,
-                      (unsigned long long)end);
-  else
-    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,
-                      "the file ends in the middle, at byte %llu: what was read up to there is used",
-                      (unsigned long long)end);
-}
-
-static void tell_oddities(const kineto_reader *self) {
-  tell(self, &self->malformed, "event is not JSON and is left out", "events are not JSON and are left out");
-  tell(self, &self->brackets, "bracket too many in the list of events is passed over",
-       "brackets too many in the list of events are passed over");
-  tell(self, &self->behind, "event stands behind the end of the list of events and is left out",
-       "events stand behind the end of the list of events and are left out");
-  tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
-  tell(self, &self->unnamed, "event has no name", "events have no name");
-  tell_skipped(self);
-  tell_unread(self);
-  if (self->facts & PD_FACT_FRAMES_SKIPPED)
-    self->intake->odd(self->intake, PD_ODD_NOTE, self->left_python,
-                      "%llu Python functions are skipped, as --no-python says: stacks hold none, and Evidence names no "
-                      "line",
-                      (unsigned long long)self->left_python);
-  if (self->input.more_files)
-    self->intake->odd(self->intake, PD_ODD_NOTE, 1,
-                      "the archive holds more files, which are left out: unpack it to read them");
-  if (self->input.surplus)
-    self->intake->odd(self->intake, PD_ODD_NOTE, self->input.surplus,
-                      "%llu bytes follow the compressed data and are left out",
-                      (unsigned long long)self->input.surplus);
-  tell_end(self);
-}
-
 /* What comes after the last bracket is looked at all the same: damage shows only there. */
 static void drain(kineto_reader *self) {
   if (!next_byte(self)) return;
@@ -332,40 +268,6 @@ static void skip_mark(kineto_reader *self) {
     go_to(self, begin_of(self) + 3);
 }
 
-/* Why a whole file has nothing to be read. */
-static pd_status say_nothing_kept(const kineto_reader *self) {
-  const unsigned long long left = self->left;
-  if (!self->complete || self->behind.count || self->malformed.count || self->untimed.count || self->skipped.count)
-    return PD_STOP;
-  if (!left)
-    return self->host->fail(self->host, PD_INVALID, "cannot be read: it has no events, as if nothing was recorded");
-  if (self->left_python == left)
-    return self->host->fail(self->host, PD_INVALID,
-                            "cannot be read: its %llu events are Python functions alone; record the activities CPU and "
-                            "CUDA, too",
-                            left);
-  if (2 * self->left_pairs > left)
-    return self->host->fail(self->host, PD_INVALID,
-                            "cannot be read: its events are pairs of begin and end (B and E); torch.profiler writes "
-                            "events with a length (X)");
-  return self->host->fail(self->host, PD_INVALID,
-                          "cannot be read: none of its %llu events has a category of torch.profiler, such as cpu_op or "
-                          "kernel; another tool wrote it",
-                          left);
-}
-
-/* Why a file is none that could be read. */
-static pd_status say_no_json(const kineto_reader *self) {
-  const pd_host *host = self->host;
-  if (self->input.broken) return host->fail(host, PD_INVALID, "cannot be read: %s", self->input.broken);
-  if (self->input.offset + self->input.end == 0)
-    return host->fail(host, PD_INVALID, "cannot be read: it is empty%s",
-                      strcmp(self->path, "-") == 0 ? "; send a trace to it, as in pdhost analyze - < trace.json" : "");
-  /* From its first byte on, which may have been passed over as a blank. */
-  const pd_status status = kineto_refuse_packed(self, self->input.data, self->input.end);
-  return status != PD_OK ? status : host->fail(host, PD_INVALID, "is not JSON: it begins with neither { nor [");
-}
-
 pd_status kineto_file_read(kineto_reader *self) {
   skip_mark(self);
   const char byte = next_byte(self);
@@ -377,12 +279,12 @@ pd_status kineto_file_read(kineto_reader *self) {
     go_to(self, begin_of(self) + 1);
     self->complete = read_object(self);
   } else {
-    return say_no_json(self);
+    return kineto_say_no_json(self);
   }
   if (self->no_memory) return PD_NO_MEMORY;
   if (self->complete) drain(self);
   kineto_collectives_give(self);
-  tell_oddities(self);
+  kineto_tell_oddities(self);
   self->intake->progress(self->intake, self->input.taken, self->input.bytes);
   self->source.size = sizeof self->source;
   self->source.partial = misses_events(self);
@@ -391,5 +293,5 @@ pd_status kineto_file_read(kineto_reader *self) {
   self->source.versions = self->versions[0] ? self->versions : NULL;
   self->source.devices = self->devices;
   self->intake->source(self->intake, &self->source);
-  return self->kept ? PD_OK : say_nothing_kept(self);
+  return self->kept ? PD_OK : kineto_say_nothing_kept(self);
 }
