@@ -77,7 +77,7 @@ typedef struct kineto_event {
   scan_text phase, name, args, pid, tid;
   int64_t start_ns, duration_ns;
   kineto_category category;
-  bool has_start;
+  bool has_start, has_duration;
   bool has_parsed; /* `parsed` holds the args already */
   kineto_args parsed;
 } kineto_event;
@@ -155,6 +155,8 @@ typedef struct kineto_reader {
   uint64_t kept;
   uint64_t left, left_python, left_pairs; /* events that are no rows; of them, python_function, and B or E */
   kineto_oddity malformed, untimed, unnamed, unread;
+  kineto_oddity pairs;    /* B and E of a category that is read */
+  kineto_oddity endless;  /* X without a length */
   kineto_oddity brackets; /* that end the list of events before its end */
   kineto_oddity behind;   /* events after the list's end */
   kineto_oddity skipped;  /* what stands beside the list of events, and is not JSON */

@@ -271,7 +271,8 @@ static void take_member(kineto_event *out, unsigned member, scan_text value) {
   case MEMBER_pid: out->pid = value; break;
   case MEMBER_tid: out->tid = value; break;
   case MEMBER_dur:
-    if (!(scan_thousandths(value, &out->duration_ns) && is_time(out->duration_ns))) out->duration_ns = 0;
+    out->has_duration = scan_thousandths(value, &out->duration_ns) && is_time(out->duration_ns);
+    if (!out->has_duration) out->duration_ns = 0;
     break;
   case MEMBER_name: out->name = value; break;
   case MEMBER_args:
@@ -318,7 +319,7 @@ const char *kineto_event_scan(kineto_layout *layout, bool no_python, const char 
   out->phase = out->name = out->args = out->pid = out->tid = none;
   out->start_ns = out->duration_ns = 0;
   out->category = KINETO_SKIP;
-  out->has_start = out->has_parsed = false;
+  out->has_start = out->has_duration = out->has_parsed = false;
   at++;
   for (unsigned place = 0;; place += place < KINETO_EXPECTED_MEMBERS - 1) {
     unsigned member;

@@ -256,10 +256,12 @@ static void drain(kineto_reader *self) {
 }
 
 /* One event in a thousand may be no JSON, as one with a quote in its name: what that takes away shows in what is
- * missing beside it. */
+ * missing beside it. The same holds for events that are not read, or of which the length is not known. */
 static bool misses_events(const kineto_reader *self) {
   enum { BEARABLE = 1000 };
-  return self->input.broken || !self->complete || self->behind.count || self->malformed.count * BEARABLE > self->kept;
+  const uint64_t few = self->kept / BEARABLE;
+  return self->input.broken || !self->complete || self->behind.count || self->malformed.count > few ||
+         self->pairs.count > few || self->endless.count > few;
 }
 
 static void skip_mark(kineto_reader *self) {

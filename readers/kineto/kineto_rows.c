@@ -241,7 +241,10 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
   if (!wanted(event, category)) {
     self->left++;
     if (category == KINETO_UNREAD) met(&self->unread, at);
-    self->left_pairs += SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E");
+    if (SCAN_IS(event->phase, "B") || SCAN_IS(event->phase, "E")) {
+      self->left_pairs++;
+      if (category != KINETO_SKIP && category != KINETO_UNREAD) met(&self->pairs, at);
+    }
     return;
   }
   if (category == KINETO_PYTHON && self->skips_python) {
@@ -258,6 +261,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at) {
     if (SCAN_IS(event->name, "[memory]")) take_memory(self, event);
     return;
   }
+  if (!event->has_duration) met(&self->endless, at);
   const kineto_name *name = kineto_name_of(self, event->name);
   if (!name) {
     self->no_memory = true;

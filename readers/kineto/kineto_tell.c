@@ -46,6 +46,11 @@ void kineto_tell_oddities(const kineto_reader *self) {
        "events stand behind the end of the list of events and are left out");
   tell(self, &self->untimed, "event has no time and is left out", "events have no time and are left out");
   tell(self, &self->unnamed, "event has no name", "events have no name");
+  tell(self, &self->pairs,
+       "event begins or ends a range (ph B, E) and is left out, since only ranges with a length (ph X) are read",
+       "events begin or end a range (ph B, E) and are left out, since only ranges with a length (ph X) are read");
+  tell(self, &self->endless, "event has no length (dur) and is read with a length of 0",
+       "events have no length (dur) and are read with a length of 0");
   tell_skipped(self);
   tell_unread(self);
   if (self->facts & PD_FACT_FRAMES_SKIPPED)

@@ -1,4 +1,5 @@
 """The kineto reader: of a damaged file what can be read is read, and the damage is told."""
+import json
 import unittest
 
 from kineto_case import MadeKinetoCase
@@ -87,6 +88,33 @@ class KinetoDamage(MadeKinetoCase):
         figures, err = self.read(self.text[:cut])
         self.assertEqual(len(figures["step_rows"]), 5)
         self.assertIn(f"the file ends in the middle, at byte {cut}", err)
+
+    def verdict_of(self, events, said):
+        figures, err = self.read(json.dumps({**self.made.head, "traceEvents": events}))
+        self.assertTrue(any(said in line for line in self.warnings(err)), err)
+        return figures["windows"][0]["tables"]["verdict"]["rows"][0]
+
+    def test_ranges_as_pairs_are_told_and_withhold_the_verdict(self):
+        """A range that is left out is not one that the program lacks."""
+        events = []
+        for event in self.made.events:
+            begin = {key: event[key] for key in event if key != "dur"}
+            end = {**begin, "ts": event["ts"] + event["dur"], "ph": "E"}
+            is_pair = event["cat"] in ("cpu_op", "user_annotation")
+            events += [{**begin, "ph": "B"}, end] if is_pair else [event]
+        pairs = 2 * (len(events) - len(self.made.events))
+        said = f"{pairs} events begin or end a range (ph B, E) and are left out"
+        self.assertEqual(self.verdict_of(events, said)["verdict_cause"], "withheld")
+        other = [{"ph": "B", "cat": "mine", "name": "x", "pid": 7, "tid": 7, "ts": 5.0}]
+        self.assert_same(json.dumps({**self.made.head, "traceEvents": self.made.events + other}))
+
+    def test_events_without_a_length_are_told(self):
+        for category in ("kernel", "cpu_op"):
+            events = [dict(event) for event in self.made.events]
+            first = next(event for event in events if event["cat"] == category)
+            del first["dur"]
+            said = "1 event has no length (dur) and is read with a length of 0, the first at byte "
+            self.assertEqual(self.verdict_of(events, said)["verdict_cause"], "withheld")
 
 
 if __name__ == "__main__":
