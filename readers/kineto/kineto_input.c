@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,30 +136,22 @@ static bool skip_raw(input *self, uint64_t bytes) {
   return true;
 }
 
-/* To the data of the archive's next file; a folder is none, nor is what macOS adds. False: there is none. */
-static bool next_zipped(input *self) {
+/* To the data of the archive's next file. False: there is none. */
+static bool enter_zipped(input *self, zip_head *head, zip_kind *kind, char *name, size_t room) {
   input_source *source = self->source;
-  while (want_raw(self, ZIP_HEAD_BYTES) && zip_is_head(source->raw + source->raw_begin)) {
-    const zip_head head = zip_read_head(source->raw + source->raw_begin);
-    if (!want_raw(self, ZIP_HEAD_BYTES + head.name_bytes)) return false;
-    const char *name = (const char *)source->raw + source->raw_begin + ZIP_HEAD_BYTES;
-    const bool is_folder = head.name_bytes && name[head.name_bytes - 1] == '/';
-    const bool is_added = head.name_bytes > 8 && memcmp(name, "__MACOSX", 8) == 0;
-    if (!skip_raw(self, ZIP_HEAD_BYTES + head.name_bytes + head.extra_bytes)) return false;
-    if (!is_folder && !is_added) {
-      source->is_stored = head.is_stored && head.is_sized;
-      source->stored_left = head.data_bytes;
-      if (head.is_deflated) {
-        isal_inflate_init(&source->inflate);
-        source->inflate.crc_flag = ISAL_DEFLATE;
-      }
-      if (head.is_encrypted) self->broken = "the archive is encrypted";
-      if (!head.is_deflated && !source->is_stored) self->broken = "the archive is of a kind that cannot be read";
-      return !self->broken;
-    }
-    if (!head.is_sized || !skip_raw(self, head.data_bytes)) return false;
+  if (!want_raw(self, ZIP_HEAD_BYTES) || !zip_is_head(source->raw + source->raw_begin)) return false;
+  *head = zip_read_head(source->raw + source->raw_begin);
+  if (!want_raw(self, ZIP_HEAD_BYTES + head->name_bytes)) return false;
+  const char *given = (const char *)source->raw + source->raw_begin + ZIP_HEAD_BYTES;
+  *kind = zip_kind_of(given, head->name_bytes);
+  (void)snprintf(name, room, "%.*s", (int)head->name_bytes, given);
+  source->is_stored = head->is_stored && head->is_sized;
+  source->stored_left = head->data_bytes;
+  if (head->is_deflated) {
+    isal_inflate_init(&source->inflate);
+    source->inflate.crc_flag = ISAL_DEFLATE;
   }
-  return false;
+  return skip_raw(self, ZIP_HEAD_BYTES + head->name_bytes + head->extra_bytes);
 }
 
 /* Behind the data there may be its size, and then the next file. */
@@ -171,8 +164,11 @@ static void end_zipped(input *self) {
   source->raw_begin -= ahead;
   (void)want_raw(self, MOST_SIZE + MARK);
   const size_t here = source->raw_end_at - source->raw_begin;
-  for (size_t i = 0; i <= MOST_SIZE && i + MARK <= here && !self->more_files; i++)
-    self->more_files = zip_is_head(source->raw + source->raw_begin + i);
+  for (size_t i = 0; i <= MOST_SIZE && i + MARK <= here; i++) {
+    if (!zip_is_head(source->raw + source->raw_begin + i)) continue;
+    source->raw_begin += i;
+    return;
+  }
 }
 
 /* Inflates into [to, to + room); 0 at the end. */
@@ -207,6 +203,60 @@ static size_t inflate_some(input *self, char *to, size_t room) {
   return made;
 }
 
+/* Over the data of a file whose head was read: its size may be known only behind it. */
+static bool skip_zipped(input *self, const zip_head *head) {
+  enum { PIECE = 16 << 10 };
+  char piece[PIECE];
+  if (head->is_sized) return skip_raw(self, head->data_bytes);
+  while (head->is_deflated && inflate_some(self, piece, sizeof piece)) continue;
+  return head->is_deflated && !self->broken;
+}
+
+/* To the data of the first trace, or of the first file of any name. */
+static bool find_zipped(input *self, zip_kind least) {
+  zip_head head;
+  zip_kind kind;
+  while (enter_zipped(self, &head, &kind, self->member, sizeof self->member)) {
+    if (kind >= least) {
+      if (head.is_encrypted)
+        self->broken = "the archive is encrypted";
+      else if (!head.is_deflated && !self->source->is_stored)
+        self->broken = "the archive is of a kind that cannot be read";
+      return !self->broken;
+    }
+    if (!skip_zipped(self, &head)) break;
+  }
+  self->member[0] = '\0';
+  return false;
+}
+
+static void open_zipped(input *self) {
+  input_source *source = self->source;
+  if (find_zipped(self, ZIP_TRACE) || self->broken) return;
+  if (lseek(source->fd, 0, SEEK_SET) != 0) {
+    self->broken = "the archive that comes in holds no file whose name ends in .json; unpack it first";
+    return;
+  }
+  source->raw_begin = source->raw_end_at = 0;
+  source->raw_end = false;
+  self->taken = 0;
+  if (!find_zipped(self, ZIP_OTHER) && !self->broken) self->broken = "the archive holds no file, or is cut short";
+}
+
+/* What follows the file that was read, up to the next trace. Damage in it is none of that file's. */
+static void look_behind_zipped(input *self) {
+  const char *const broken = self->broken;
+  zip_head head;
+  zip_kind kind;
+  char name[sizeof self->next_member];
+  while (!self->next_member[0] && enter_zipped(self, &head, &kind, name, sizeof name)) {
+    self->more_files |= kind != ZIP_NOTHING;
+    if (kind == ZIP_TRACE) (void)snprintf(self->next_member, sizeof self->next_member, "%s", name);
+    if (kind != ZIP_TRACE && !skip_zipped(self, &head)) break;
+  }
+  self->broken = broken;
+}
+
 static void look_at_magic(input *self) {
   input_source *source = self->source;
   source->known = true;
@@ -219,8 +269,8 @@ static void look_at_magic(input *self) {
   source->is_gzip = source->raw_end_at > 1 && source->raw[0] == 0x1f && source->raw[1] == 0x8b;
   if (source->is_gzip) begin_member(source);
   source->is_zip = !source->is_gzip && want_raw(self, ZIP_HEAD_BYTES) && zip_is_head(source->raw);
-  if (source->is_zip && !next_zipped(self)) {
-    if (!self->broken) self->broken = "the archive holds no file, or is cut short";
+  if (source->is_zip) open_zipped(self);
+  if (source->is_zip && self->broken) {
     source->is_stored = true; /* of nothing */
     source->stored_left = 0;
   }
@@ -280,5 +330,6 @@ bool input_more(input *self) {
   self->end += got;
   memset(self->data + self->end, 0, INPUT_PADDING);
   if (!got) self->at_end = true;
+  if (!got && source->is_zip && !self->broken) look_behind_zipped(self);
   return got > 0;
 }

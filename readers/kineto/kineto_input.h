@@ -1,5 +1,5 @@
 /* The bytes of a trace file: plain, gzip (also several members one after the other, and with bytes after the last that
- * belong to none), the first file of a .zip archive, or standard input. A window of them is in memory at a time. */
+ * belong to none), the first trace in a .zip archive, or standard input. A window of them is in memory at a time. */
 #ifndef READERS_KINETO_KINETO_INPUT_H
 #define READERS_KINETO_KINETO_INPUT_H
 
@@ -15,6 +15,8 @@ typedef struct input {
   bool at_end;             /* nothing follows data[end] */
   /* Why the file ended early, in words, or NULL. */
   const char *broken;
+  char member[128];      /* of an archive: the file that is read; "": it is no archive */
+  char next_member[128]; /* the first trace behind that one; "": there is none */
   bool more_files;       /* of an archive: others follow the first */
   uint64_t surplus;      /* bytes after the last gzip member */
   uint64_t taken, bytes; /* read from the file, and its size; 0: not known */

@@ -58,7 +58,12 @@ void kineto_tell_oddities(const kineto_reader *self) {
                       "%llu Python functions are skipped, as --no-python says: stacks hold none, and Evidence names no "
                       "line",
                       (unsigned long long)self->left_python);
-  if (self->input.more_files)
+  if (self->input.next_member[0])
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,
+                      "only %s in the archive is read, and %s behind it is left out; unpack the archive, and give its "
+                      "folder to read all traces",
+                      self->input.member, self->input.next_member);
+  else if (self->input.more_files)
     self->intake->odd(self->intake, PD_ODD_NOTE, 1,
                       "the archive holds more files, which are left out: unpack it to read them");
   if (self->input.surplus)
@@ -92,6 +97,11 @@ pd_status kineto_say_nothing_kept(const kineto_reader *self) {
 pd_status kineto_say_no_json(const kineto_reader *self) {
   const pd_host *host = self->host;
   if (self->input.broken) return host->fail(host, PD_INVALID, "cannot be read: %s", self->input.broken);
+  if (self->input.member[0])
+    return host->fail(host, PD_INVALID,
+                      "cannot be read: %s in the archive is not JSON; unpack the archive, and give "
+                      "the trace in it",
+                      self->input.member);
   if (self->input.offset + self->input.end == 0)
     return host->fail(host, PD_INVALID, "cannot be read: it is empty%s",
                       strcmp(self->path, "-") == 0 ? "; send a trace to it, as in pdhost analyze - < trace.json" : "");

@@ -11,6 +11,14 @@ static uint32_t number(const uint8_t *at, int bytes) {
 
 bool zip_is_head(const uint8_t *at) { return memcmp(at, "PK\3\4", 4) == 0; }
 
+zip_kind zip_kind_of(const char *name, size_t bytes) {
+  static const char added[] = "__MACOSX/", ending[] = ".json";
+  enum { ADDED = sizeof added - 1, ENDING = sizeof ending - 1 };
+  const bool is_folder = !bytes || name[bytes - 1] == '/';
+  if (is_folder || (bytes >= ADDED && memcmp(name, added, ADDED) == 0)) return ZIP_NOTHING;
+  return bytes >= ENDING && memcmp(name + bytes - ENDING, ending, ENDING) == 0 ? ZIP_TRACE : ZIP_OTHER;
+}
+
 zip_head zip_read_head(const uint8_t *at) {
   enum { FLAGS = 6, METHOD = 8, BYTES = 18, NAME = 26, EXTRA = 28 };
   enum { ENCRYPTED = 1, SIZE_BEHIND = 8, STORED = 0, DEFLATED = 8 };

@@ -17,6 +17,9 @@ typedef struct zip_head {
 
 /* Whether the bytes, at least 4, begin such a head. */
 bool zip_is_head(const uint8_t *at);
+/* What a file in it is by its name. A folder is nothing, nor is what macOS adds. */
+typedef enum zip_kind { ZIP_NOTHING, ZIP_OTHER, ZIP_TRACE } zip_kind;
+zip_kind zip_kind_of(const char *name, size_t bytes);
 /* Reads the head in ZIP_HEAD_BYTES bytes. */
 zip_head zip_read_head(const uint8_t *at);
 

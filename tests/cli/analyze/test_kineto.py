@@ -1,6 +1,7 @@
 """The kineto reader: files with each defect that real ones have are read as far as they can be, and what is odd is told."""
 import bz2
 import gzip
+import io
 import json
 import lzma
 import random
@@ -9,6 +10,16 @@ import zipfile
 
 from kineto_case import MadeKinetoCase
 from made_trace import MadeTrace
+
+
+class Stream(io.BytesIO):
+    """What cannot go back."""
+
+    def seekable(self):
+        return False
+
+    def tell(self):
+        raise OSError
 
 
 class Kineto(MadeKinetoCase):
@@ -151,11 +162,47 @@ class Kineto(MadeKinetoCase):
             code, _, err = self.run_pdhost("analyze", "cut.zip", watch=False)
             self.assertIn(code, (0, 7))
             self.assertRegex(err, r"(archive|compressed data) is cut short")
-        with zipfile.ZipFile(self.path("x.zip"), "a") as file:
-            file.writestr("more.json", self.text)
-        with open(self.path("x.zip"), "rb") as file:
-            _, err = self.read(file.read(), "x.zip")
-        self.assertIn("the archive holds more files, which are left out", err)
+
+    def zipped(self, files, streamed=False):
+        """An archive; what is written without going back has the size of each file behind it."""
+        out = Stream() if streamed else io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files:
+                archive.writestr(name, data)
+        return out.getvalue()
+
+    def test_the_trace_in_a_zip_is_found_by_its_name(self):
+        other, trace = ("README.md", "{ read me }" * 9000), ("run/rank0.json", self.text)
+        for streamed in (False, True):
+            for files in ((other, trace), (trace, other), (("only", self.text),)):
+                self.assert_same(self.zipped(files, streamed), None, "x.zip")
+            with open(self.path("x.zip"), "wb") as file:
+                file.write(self.zipped((other, trace), streamed))
+            code, out, err = self.run_pdhost("analyze", "-", under=("sh", "-c", 'cat x.zip | exec "$0" "$@"'), watch=False)
+            self.assertEqual((code, err), (0, ""), out)
+
+    def test_a_trace_in_a_zip_that_is_left_out_is_a_warning(self):
+        for streamed in (False, True):
+            data = self.zipped((("rank0.json", self.text), ("note.txt", "x"), ("rank1.json", self.text)), streamed)
+            _, err = self.read(data, "x.zip")
+            self.assertEqual(len(self.warnings(err)), 1, err)
+            self.assertIn("only rank0.json in the archive is read, and rank1.json behind it is left out; unpack the archive",
+                          self.warnings(err)[0])
+        for behind in (("note.txt", "x"), ("__MACOSX/._rank0.json", "x")):
+            _, err = self.read(self.zipped((("rank0.json", self.text), behind)), "x.zip")
+            self.assertEqual(self.warnings(err), [])
+            self.assertEqual("the archive holds more files, which are left out" in err, behind[0] == "note.txt", err)
+
+    def test_a_zip_without_a_trace_says_what_is_in_it(self):
+        for name, data in (("rank0.json.gz", gzip.compress(self.text.encode())), ("notes.txt", "x"), ("rank0.json", "")):
+            with open(self.path("x.zip"), "wb") as file:
+                file.write(self.zipped(((name, data),)))
+            self.assert_fails(self.run_pdhost("analyze", "x.zip", watch=False), 3,
+                              f"x.zip: cannot be read: {name} in the archive is not JSON; unpack the archive")
+            if name.endswith(".json"):
+                continue
+            self.assert_fails(self.run_pdhost("analyze", "-", under=("sh", "-c", 'cat x.zip | exec "$0" "$@"'), watch=False), 3,
+                              "-: cannot be read: the archive that comes in holds no file whose name ends in .json; unpack it")
 
     def test_gzip_cut_short(self):
         data = gzip.compress(self.text.encode())
