@@ -20,7 +20,7 @@ static pd_probe probe(const char *path, const void *first, uint64_t bytes) {
   const char *text = first, *end = text + bytes, *at = text;
   (void)path;
   if (bytes > 4 && memcmp(first, "PK\3\4", 4) == 0) return PD_PROBE_MAYBE; /* what is in it shows when it is read */
-  if (kineto_is_packed(first, bytes)) return PD_PROBE_MAYBE;               /* to say what to do with it */
+  if (kineto_is_other(first, bytes)) return PD_PROBE_MAYBE;                /* to say what to do with it */
   if (bytes > 3 && memcmp(first, KINETO_MARK, 3) == 0) at += 3;
   while (at < end && (unsigned char)*at <= ' ') at++; /* byte by byte: nothing follows what is given */
   if (at == end || (*at != '{' && *at != '[')) return PD_PROBE_NO;

@@ -162,6 +162,7 @@ typedef struct kineto_reader {
   kineto_oddity skipped;  /* what stands beside the list of events, and is not JSON */
   uint64_t skipped_bytes; /* of all of it */
   bool has_list;          /* the list of events was met */
+  bool has_bare_event;    /* the file's object is an event */
   bool done, complete, is_rocm, no_memory;
 } kineto_reader;
 
@@ -194,11 +195,9 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at);
 /* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
 
-/* Whether a file that begins so is compressed in a way that is not read; then says what to type, and returns
- * PD_INVALID.
- */
-bool kineto_is_packed(const char *first, uint64_t bytes);
-pd_status kineto_refuse_packed(const kineto_reader *self, const char *first, uint64_t bytes);
+/* Whether a file that begins so is known to be no trace as it is; then says what to do, and returns PD_INVALID. */
+bool kineto_is_other(const char *first, uint64_t bytes);
+pd_status kineto_refuse_other(const kineto_reader *self, const char *first, uint64_t bytes);
 
 /* Once all of the file was read: what is odd about it. */
 void kineto_tell_oddities(const kineto_reader *self);

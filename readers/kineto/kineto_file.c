@@ -176,6 +176,7 @@ static member_end read_member(kineto_reader *self) {
     if (at) at = scan_value(at, end, &value, &cut);
     if (!self->has_list && holds_list(begin + 1, at ? at : end)) return MEMBER_DAMAGED;
     if (at) {
+      self->has_bare_event |= SCAN_IS(key, "ph");
       kineto_header_take(self, key, value);
       go_to(self, at);
       return MEMBER_DONE;

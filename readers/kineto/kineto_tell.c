@@ -73,10 +73,26 @@ void kineto_tell_oddities(const kineto_reader *self) {
   tell_end(self);
 }
 
+/* Events one after the other, which other tools write a line at a time. */
+static pd_status say_no_list(const kineto_reader *self) {
+  static const char into_list[] = "sed '1s/^/[/; $!s/$/,/; $s/$/]/'";
+  const pd_host *host = self->host;
+  if (strcmp(self->path, "-") == 0)
+    return host->fail(host, PD_INVALID,
+                      "cannot be read: it has one event a line, without a list around them; make a list of them, as in "
+                      "%s TRACE | pdhost analyze -",
+                      into_list);
+  return host->fail(host, PD_INVALID,
+                    "cannot be read: it has one event a line, without a list around them; make a list of them with "
+                    "zcat -f %s | %s > NEW.json",
+                    self->path, into_list);
+}
+
 pd_status kineto_say_nothing_kept(const kineto_reader *self) {
   const unsigned long long left = self->left;
   if (!self->complete || self->behind.count || self->malformed.count || self->untimed.count || self->skipped.count)
     return PD_STOP;
+  if (self->has_bare_event && !self->has_list) return say_no_list(self);
   if (!left)
     return self->host->fail(self->host, PD_INVALID, "cannot be read: it has no events, as if nothing was recorded");
   if (self->left_python == left)
@@ -106,6 +122,6 @@ pd_status kineto_say_no_json(const kineto_reader *self) {
     return host->fail(host, PD_INVALID, "cannot be read: it is empty%s",
                       strcmp(self->path, "-") == 0 ? "; send a trace to it, as in pdhost analyze - < trace.json" : "");
   /* From its first byte on, which may have been passed over as a blank. */
-  const pd_status status = kineto_refuse_packed(self, self->input.data, self->input.end);
+  const pd_status status = kineto_refuse_other(self, self->input.data, self->input.end);
   return status != PD_OK ? status : host->fail(host, PD_INVALID, "is not JSON: it begins with neither { nor [");
 }

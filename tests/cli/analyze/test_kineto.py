@@ -5,6 +5,9 @@ import io
 import json
 import lzma
 import random
+import re
+import subprocess
+import tarfile
 import unittest
 import zipfile
 
@@ -273,6 +276,42 @@ class Kineto(MadeKinetoCase):
             run = self.run_pdhost("analyze", "-", under=("sh", "-c", f'exec "$0" "$@" < {name}'), watch=False)
             self.assert_fails(run, 3, f"-: is compressed with {tool}")
             self.assertIn(f"as in {tool} -dc TRACE | pdhost analyze -", run[2])
+
+    def test_files_that_are_no_trace_yet_say_what_to_do(self):
+        """What the message says to type makes a trace of the file, and of standard input."""
+        tarred = io.BytesIO()
+        with tarfile.open(fileobj=tarred, mode="w:gz") as archive:
+            member = tarfile.TarInfo("inner.json")
+            member.size = len(self.text)
+            archive.addfile(member, io.BytesIO(self.text.encode()))
+        lines = "\n".join(json.dumps(event) for event in self.made.events)
+        for data, said in ((tarred.getvalue(), "is a tar archive, and only plain, gzip and zip files are read"),
+                           (self.text.encode("utf-16"), "is text in UTF-16, and only UTF-8 is read"),
+                           (lines.encode(), "cannot be read: it has one event a line, without a list around them"),
+                           (gzip.compress(lines.encode()), "cannot be read: it has one event a line")):
+            with open(self.path("other.json"), "wb") as file:
+                file.write(data)
+            run = self.run_pdhost("analyze", "other.json", watch=False)
+            self.assert_fails(run, 3, "other.json: " + said)
+            typed = re.search(r" with (.*) \[PDH", run[2]).group(1)
+            subprocess.run(["sh", "-c", typed], cwd=self.path(""), check=True)
+            with open(self.path("inner.json" if "tar" in typed else "NEW.json"), "rb") as file:
+                self.assert_same(file.read())
+            run = self.run_pdhost("analyze", "-", under=("sh", "-c", 'exec "$0" "$@" < other.json'), watch=False)
+            self.assert_fails(run, 3, "-: " + said)
+            typed = re.search(r" as in (.*) TRACE \| pdhost analyze - \[PDH", run[2]).group(1)
+            if data[:2] != b"\x1f\x8b" or typed.startswith("tar"):
+                run = self.run_pdhost("analyze", "-", under=("sh", "-c", typed + ' other.json | exec "$0" "$@"'), watch=False)
+                self.assertEqual((run[0], self.warnings(run[2])), (0, []), run[1] + run[2])
+
+    def test_what_stands_in_place_of_a_trace_says_what_it_is(self):
+        for data, said in (("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "is a pointer of Git LFS"),
+                           ("<!DOCTYPE html><p>Not Found", "is a web page (HTML) and not a trace"),
+                           ("<html>404</html>", "is a web page (HTML) and not a trace")):
+            with open(self.path("other.json"), "w", encoding="utf-8") as file:
+                file.write(data)
+            for command in ("analyze", "check"):
+                self.assert_fails(self.run_pdhost(command, "other.json", watch=False), 3, "other.json: " + said)
 
     def test_nothing_is_said_to_be_nothing(self):
         with open(self.path("empty.json"), "w", encoding="utf-8"):
