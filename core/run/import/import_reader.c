@@ -157,8 +157,10 @@ static int choose(const config *settings, const char *name, const char *path, ch
   *out = surest(settings, path, first, bytes);
   free(first);
   if (out->ops) return CODE_DONE;
-  error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; there are %s", path,
-                   names[0] ? names : "none: see pdhost --list readers");
+  error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; %s%s", path,
+                   names[0] ? "pdhost list readers says what each of them reads: "
+                            : "there are none: see pdhost list readers",
+                   names);
   return CODE_CONFIG;
 }
 
