@@ -2,6 +2,7 @@
 #include "import_file.h"
 
 #include "captured_run.h"
+#include "import_ranges.h"
 #include "import_reader.h"
 #include "run/run_parts.h"
 #include "base/log.h"
@@ -79,15 +80,20 @@ static void tell_start(const import_reader *self, const pd_trace *trace) {
 
 /* No range has the name that the user gives. A recording cannot be repeated as easily as a command: true, and it goes
  * on without the name. */
-static bool goes_without(const import_reader *self, const import_request *request) {
+static bool goes_without(const import_reader *self, const import_request *request, const pd_trace *trace) {
   static const char said[] = "no range has this name";
-  if (request->is_recording)
+  char names[400];
+  if (request->is_recording) {
     log_line(PD_LOG_WARN, NULL, "%s: --step %s: %s; steps are what the program marks, or what its launches repeat",
              self->path, request->step, said);
-  else
-    error_line_print(FAULT_WORD, NULL, "%s: --step %s: %s; use a name of the program's own ranges", self->path,
-                     request->step, said);
-  return request->is_recording;
+    return true;
+  }
+  import_ranges_name(trace, names, sizeof names);
+  error_line_print(FAULT_WORD, NULL, "%s: --step %s: %s; %s%s", self->path, request->step, said,
+                   names[0] ? "use a name of the program's own ranges, such as "
+                            : "leave --step out, since no range of the file is the program's own",
+                   names);
+  return false;
 }
 
 /* The ranges that the user names, else marks of steps, else a server's iterations, which are `served`'s and not too
@@ -101,7 +107,7 @@ static pd_status choose_steps(const import_reader *self, const import_request *r
   const step_bounds whole = {0, trace->end_ns + 1, 0};
   if (status == PD_OK && name && !found.count) {
     found_steps_free(&found);
-    if (!goes_without(self, request)) return PD_INVALID;
+    if (!goes_without(self, request, trace)) return PD_INVALID;
     name = NULL;
   }
   if (!name && trace->steps.count) return PD_OK;
