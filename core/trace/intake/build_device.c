@@ -328,6 +328,21 @@ static pd_status add_others(intake_build *self) {
   return status;
 }
 
+static bool is_twice(const pd_device_row *a, const pd_device_row *b) {
+  return a->start_ns == b->start_ns && a->end_ns == b->end_ns && a->name == b->name && a->stream == b->stream &&
+         a->detail.correlation == b->detail.correlation && a->detail.bytes == b->detail.bytes && a->detail.correlation;
+}
+
+/* Two records of the same work stand one behind the other. Records without a length may be two of the same moment. */
+static void tell_twice(const intake_build *self, const pd_device_row *rows, uint64_t count) {
+  uint64_t twice = 0;
+  for (uint64_t i = 1; i < count; i++) twice += rows[i].end_ns > rows[i].start_ns && is_twice(&rows[i - 1], &rows[i]);
+  intake_build_odd(self, twice, PD_ODD_DAMAGE,
+                   "device records that are in the file twice: %llu; counts and sums hold both, so take the copies out "
+                   "of the file, or record again",
+                   (unsigned long long)twice);
+}
+
 pd_status intake_build_device(intake_build *self) {
   const read_work *given = self->from->works.data;
   const uint64_t count = self->from->works.count;
@@ -340,6 +355,7 @@ pd_status intake_build_device(intake_build *self) {
     for (uint64_t i = 0; i < count; i++) order[i] = (uint32_t)i;
     sort_runs(order, order + count, count, work_after, given);
     for (uint64_t i = 0; i < count; i++) fill_work(self, &given[order[i]], &rows[i]);
+    tell_twice(self, rows, count);
     status = join(self, rows, count);
   }
   free(order);

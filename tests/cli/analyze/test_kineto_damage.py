@@ -116,6 +116,17 @@ class KinetoDamage(MadeKinetoCase):
             said = "1 event has no length (dur) and is read with a length of 0, the first at byte "
             self.assertEqual(self.verdict_of(events, said)["verdict_cause"], "withheld")
 
+    def test_work_that_is_in_the_file_twice_is_told(self):
+        """Two records of one moment are not: a graph's kernels have one number, and may have no length."""
+        works = [event for event in self.made.events if event["cat"] in ("kernel", "gpu_memcpy")]
+        _, err = self.read(json.dumps({**self.made.head, "traceEvents": self.made.events * 2}))
+        said = f"device records that are in the file twice: {len(works)}; counts and sums hold both"
+        self.assertTrue(any(said in line for line in self.warnings(err)), err)
+        moments = [{**event, "dur": 0} for event in works[:1] * 2]
+        others = [{**works[0], "args": {**works[0]["args"], "stream": 8}}, *moments]
+        _, err = self.read(json.dumps({**self.made.head, "traceEvents": self.made.events + others}))
+        self.assertNotIn("twice", err)
+
 
 if __name__ == "__main__":
     unittest.main()
