@@ -195,7 +195,7 @@ void kineto_event_take(kineto_reader *self, kineto_event *event, uint64_t at);
 /* The file's other members: deviceProperties, baseTimeNanoseconds, distributedInfo, versions. */
 void kineto_header_take(kineto_reader *self, scan_text key, scan_text value);
 
-/* Whether a file that begins so is known to be no trace as it is; then says what to do, and returns PD_INVALID. */
+/* Whether a file that begins so cannot be read as it is; then says what to do, and returns PD_INVALID. */
 bool kineto_is_other(const char *first, uint64_t bytes);
 pd_status kineto_refuse_other(const kineto_reader *self, const char *first, uint64_t bytes);
 

@@ -1,4 +1,4 @@
-/* Files that are no trace as they are, to say what to do with them. See kineto.h. */
+/* Files that cannot be read as they are, to say what to do with them. See kineto.h. */
 #include "kineto.h"
 
 #define PACKED ", and only plain, gzip and zip files are read; unpack it"

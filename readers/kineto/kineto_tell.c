@@ -1,4 +1,4 @@
-/* What the user is told of a file: what is odd about it, and why it cannot be read. See kineto.h. */
+/* What is said of a file: what is odd about it, and why it cannot be read. See kineto.h. */
 #include "kineto.h"
 
 static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
