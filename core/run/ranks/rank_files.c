@@ -18,7 +18,7 @@ static bool shares_steps(const rank_side *side, const pd_trace *trace) {
     if (number > most) most = number;
   }
   for (uint32_t i = 0; i < side->step_count; i++)
-    if (side->steps[i].number >= least && side->steps[i].number <= most) return true;
+    if (side->steps[i].key.number >= least && side->steps[i].key.number <= most) return true;
   return false;
 }
 

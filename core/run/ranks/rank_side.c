@@ -36,12 +36,15 @@ static bool add_collective(rank_side *self, const trace_facts *facts, const pd_d
   if (!PD_ARRAY_FIT(self->collectives, self->collective_room, self->collective_count + 1)) return false;
   const char *name = keep_name(self, facts_text(facts, row->name));
   if (!name) return false;
-  self->collectives[self->collective_count++] = (rank_collective){.step = facts_step(facts, row->step)->number,
-                                                                  .name = name,
-                                                                  .bytes = message_bytes(facts, row),
-                                                                  .stream = row->detail.stream,
-                                                                  .start_ns = facts->trace->base_ns + row->start_ns,
-                                                                  .end_ns = facts->trace->base_ns + row->end_ns};
+  const pd_trace_step *step = facts_step(facts, row->step);
+  self->collectives[self->collective_count++] =
+      (rank_collective){.step = {.number = step->number},
+                        .step_start_ns = facts->trace->base_ns + step->start_ns,
+                        .name = name,
+                        .bytes = message_bytes(facts, row),
+                        .stream = row->detail.stream,
+                        .start_ns = facts->trace->base_ns + row->start_ns,
+                        .end_ns = facts->trace->base_ns + row->end_ns};
   return true;
 }
 
@@ -171,8 +174,8 @@ bool rank_side_add(rank_side *self, const pd_trace *trace) {
     ok = PD_ARRAY_FIT(self->steps, self->step_room, self->step_count + 1);
     if (!ok) break;
     const pd_trace_step *step = facts_step(facts, s);
-    self->steps[self->step_count++] =
-        (rank_step){step->number, trace->base_ns + step->start_ns, (double)facts_span(step->start_ns, step->end_ns)};
+    self->steps[self->step_count++] = (rank_step){
+        {.number = step->number}, trace->base_ns + step->start_ns, (double)facts_span(step->start_ns, step->end_ns)};
   }
   facts_close(facts);
   return ok;
@@ -186,8 +189,15 @@ uint32_t rank_collective_members(const char *name) {
   return members && strncmp(end, " of ", 4) == 0 ? (uint32_t)members : 0;
 }
 
+int rank_step_compare(rank_step_key a, rank_step_key b) {
+  if (a.number != b.number) return (a.number > b.number) - (a.number < b.number);
+  if (a.nth != b.nth) return (a.nth > b.nth) - (a.nth < b.nth);
+  return (a.of > b.of) - (a.of < b.of);
+}
+
 int rank_collective_compare(const rank_collective *a, const rank_collective *b) {
-  if (a->step != b->step) return (a->step > b->step) - (a->step < b->step);
+  const int steps = rank_step_compare(a->step, b->step);
+  if (steps) return steps;
   const int names = strcmp(a->name, b->name);
   if (names) return names;
   if (a->stream != b->stream) return (a->stream > b->stream) - (a->stream < b->stream);
@@ -200,12 +210,36 @@ static int by_start(const void *a, const void *b) {
   return kinds ? kinds : (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+static int by_number(const void *a, const void *b) {
+  const rank_step *x = a, *y = b;
+  if (x->key.number != y->key.number) return (x->key.number > y->key.number) - (x->key.number < y->key.number);
+  return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static void finish_steps(rank_side *self) {
+  if (!self->step_count) return;
+  qsort(self->steps, self->step_count, sizeof *self->steps, by_number);
+  for (uint32_t first = 0, end; first < self->step_count; first = end) {
+    for (end = first; end < self->step_count && self->steps[end].key.number == self->steps[first].key.number; end++)
+      self->steps[end].key.nth = end - first;
+    for (uint32_t i = first; i < end; i++) self->steps[i].key.of = end - first;
+  }
+  for (uint32_t i = 0; i < self->collective_count; i++) {
+    rank_collective *at = &self->collectives[i];
+    const rank_step wanted = {.key = at->step, .start_ns = at->step_start_ns};
+    const rank_step *step = bsearch(&wanted, self->steps, self->step_count, sizeof *self->steps, by_number);
+    if (step) at->step = step->key;
+  }
+}
+
 void rank_side_finish(rank_side *self) {
+  finish_steps(self);
   if (self->collective_count) qsort(self->collectives, self->collective_count, sizeof *self->collectives, by_start);
   for (uint32_t i = 1; i < self->collective_count; i++) {
     const rank_collective *before = &self->collectives[i - 1];
     rank_collective *at = &self->collectives[i];
-    const bool same = at->step == before->step && at->stream == before->stream && strcmp(at->name, before->name) == 0;
+    const bool same = !rank_step_compare(at->step, before->step) && at->stream == before->stream &&
+                      strcmp(at->name, before->name) == 0;
     at->place = same ? before->place + 1 : 0;
   }
 }

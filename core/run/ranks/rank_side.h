@@ -11,10 +11,19 @@
 
 #include <pdhost/trace.h>
 
+/* Which step it is, the same on all ranks. Windows of one rank may have steps of the same number: a profiler that is
+ * started a second time counts from the beginning. Where ranks have a number differently often, it is not known which
+ * of its steps belong together, and none of them do. */
+typedef struct rank_step_key {
+  uint64_t number;
+  uint32_t nth, of; /* how many steps of this number the rank has, and how many of them came before; 0: not finished */
+} rank_step_key;
+
 /* One kernel of a collective. Times are of the rank's own clock. */
 typedef struct rank_collective {
-  uint64_t step;    /* number of the step that launched it */
-  const char *name; /* of the kernel */
+  rank_step_key step;    /* that launched it */
+  int64_t step_start_ns; /* which step of that number it is, before the side is finished */
+  const char *name;      /* of the kernel */
   uint32_t stream;
   uint32_t place; /* how many of this name came before it on its stream in its step */
   int64_t start_ns, end_ns;
@@ -22,7 +31,7 @@ typedef struct rank_collective {
 } rank_collective;
 
 typedef struct rank_step {
-  uint64_t number;
+  rank_step_key key;
   int64_t start_ns; /* of the rank's own clock */
   double ns;
 } rank_step;
@@ -59,13 +68,14 @@ typedef struct rank_side {
 /* Adds a window; `self` is zeroed but for its path and rank. The steps and collectives of several windows add up. False
  * on no memory. */
 bool rank_side_add(rank_side *self, const pd_trace *trace);
-/* Sorts what was added. */
+/* Sorts what was added, and completes the keys of its steps. */
 void rank_side_finish(rank_side *self);
 void rank_side_free(rank_side *self);
 
 /* How many ranks take part in a collective, as its name says: "... on 2 of 4 ranks [0, 1]". 0: all of them. */
 uint32_t rank_collective_members(const char *name);
 
+int rank_step_compare(rank_step_key a, rank_step_key b);
 /* In the order of rank_side.collectives, but for the place of equal ones. */
 int rank_collective_compare(const rank_collective *a, const rank_collective *b);
 

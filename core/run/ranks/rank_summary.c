@@ -27,9 +27,9 @@ static const rank_collective *next_of(const summing *self, uint32_t rank) {
   return self->at[rank] < side->collective_count ? &side->collectives[self->at[rank]] : NULL;
 }
 
-static bool has_step(const rank_side *self, uint64_t number) {
+static bool has_step(const rank_side *self, rank_step_key key) {
   for (uint32_t i = 0; i < self->step_count; i++)
-    if (self->steps[i].number == number) return true;
+    if (!rank_step_compare(self->steps[i].key, key)) return true;
   return false;
 }
 
@@ -153,11 +153,11 @@ static const rank_collective *least_of(const summing *self) {
 
 static bool match_collectives(summing *self) {
   const uint32_t count = self->out->count;
-  uint64_t step = UINT64_MAX;
+  rank_step_key step = {.of = 0};
   bool ok = true;
   for (const rank_collective *least; ok && (least = least_of(self));) {
     uint32_t there = 0;
-    if (least->step != step) end_step(self);
+    if (rank_step_compare(least->step, step)) end_step(self);
     step = least->step;
     const rank_collective key = *least;
     const uint32_t members = rank_collective_members(key.name);
@@ -276,7 +276,7 @@ bool rank_summary_make(const rank_side *sides, uint32_t count, const rank_clock 
     ok = take_transfers(out);
     for (uint32_t i = 0; i < sides[0].step_count; i++) {
       uint32_t there = 1;
-      while (there < count && has_step(&sides[there], sides[0].steps[i].number)) there++;
+      while (there < count && has_step(&sides[there], sides[0].steps[i].key)) there++;
       out->steps += there == count;
     }
     ok = ok && sum_up(&self);

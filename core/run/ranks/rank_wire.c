@@ -15,7 +15,8 @@ typedef struct wire_head {
 } wire_head;
 
 typedef struct wire_collective {
-  uint64_t step, name, bytes; /* name: where its text begins */
+  rank_step_key step;
+  uint64_t name, bytes; /* name: where its text begins */
   uint32_t stream, place;
   int64_t start_ns, end_ns;
 } wire_collective;

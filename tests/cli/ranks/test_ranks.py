@@ -304,15 +304,15 @@ class Ranks(MadeRanks):
                       self.ranks("-q", order=lambda names: names[:2], transfer_us=400).replace("\n         ", " "))
         self.assertIn("withheld: 2 steps that all files have are too few, 3 are needed", self.ranks("-q", steps=2))
 
-    def windows(self, named, **how):
-        """Files of three ranks, each with two windows: steps 0 to 5, and later 10 to 15."""
+    def windows(self, named, second=10, **how):
+        """Files of three ranks, each with two windows: steps 0 to 5, and later 10 to 15, or from another `second` on."""
         names = []
         for window, job in enumerate(Job(named=named, **how) for _ in range(2)):
             for rank, trace in enumerate(job.traces):
                 for event in trace.events:
                     event["ts"] += 1e7 * window
                     if event["name"].startswith("ProfilerStep#"):
-                        event["name"] = f"ProfilerStep#{int(event['name'][13:]) + 10 * window}"
+                        event["name"] = f"ProfilerStep#{int(event['name'][13:]) + second * window}"
                 names.append(f"rank{rank}_window{window}.json")
                 trace.write(self.path(names[-1]))
         return sorted(names)
@@ -328,6 +328,21 @@ class Ranks(MadeRanks):
             figures = json.loads(out)
             self.assertEqual((len(figures["ranks"]), figures["steps"]), (3, 12), named)
             self.assert_straggler(figures, 1, "input_bound", 500e3)
+
+    def test_windows_that_count_their_steps_from_the_beginning_again(self):
+        names = self.windows(True, second=0, input_us=lambda rank, step: 520 if rank == 1 else 20)
+        options = ("analyze", "--ranks", "json", "--sink", "json:output_json=out.json")
+        for files in (names, names[1::-1] + names[2:]):  # the later window of rank 0 first
+            code, out, err = self.run_pdhost(*options, *files, watch=False)
+            self.assertEqual(code, 0, out + err)
+            figures = json.loads(out)
+            self.assert_straggler(figures, 1, "input_bound", 500e3)
+            self.assertEqual((figures["steps"], figures["collectives"], figures["collectives_not_on_all"]), (12, 24, 0))
+            self.assertEqual([(rank["last"], rank["steps_last"]) for rank in figures["ranks"]], [(0, 0), (24, 12), (0, 0)])
+        code, out, err = self.run_pdhost(*options, *names[:3], names[4], watch=False)
+        self.assertEqual(code, 0, out + err)
+        figures = json.loads(out)  # which window of rank 0 is the one that the others have, the numbers do not say
+        self.assertEqual((figures["verdict"], figures["steps"], figures["collectives"]), ("withheld", 0, 0))
 
     def test_one_rank_alone_has_no_summary(self):
         self.assertNotIn("Ranks ", self.ranks(order=lambda names: names[:1]))
