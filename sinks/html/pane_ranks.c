@@ -22,7 +22,7 @@ static const rank_chart charts[] = {
 };
 
 bool pane_ranks_has(const pd_table_set *set) {
-  const pd_table *table = page_table(set, tables[0]);
+  const pd_table *table = page_table(set, "ranks_verdict");
   return table && table->rows.count;
 }
 

@@ -26,11 +26,12 @@ bool report_ranks_are(const pd_run *run, const pd_table_set *set, uint32_t *late
   return false;
 }
 
-static report_rank *rank_of(report_ranks *self, uint32_t rank) {
+/* Ranks of as many others are of one job. */
+static report_rank *rank_of(report_ranks *self, uint32_t rank, uint32_t ranks) {
   for (uint32_t i = 0; i < self->count; i++)
-    if (self->ranks[i].rank == rank) return &self->ranks[i];
+    if (self->ranks[i].rank == rank && self->ranks[i].ranks == ranks) return &self->ranks[i];
   if (!PD_ARRAY_FIT(self->ranks, self->room, self->count + 1)) return NULL;
-  self->ranks[self->count] = (report_rank){.rank = rank};
+  self->ranks[self->count] = (report_rank){.rank = rank, .ranks = ranks};
   return &self->ranks[self->count++];
 }
 
@@ -38,7 +39,7 @@ void report_ranks_take(report_ranks *self, const pd_trace *trace, const pd_table
   char label[SENTENCE_AT];
   const bool is_known = PD_HAS(pd_trace, trace, ranks) && trace->ranks;
   const pd_cell *title = verdict_cell(verdict, "verdict");
-  report_rank *row = rank_of(self, trace->rank);
+  report_rank *row = rank_of(self, trace->rank, is_known ? trace->ranks : 0);
   if (!row) self->failed = true;
   if (!row || !title) return;
   row->verdict.length = 0;

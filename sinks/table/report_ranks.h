@@ -9,7 +9,7 @@
 
 typedef struct report_rank {
   text verdict;
-  uint32_t rank;
+  uint32_t rank, ranks;
 } report_rank;
 
 /* Zero it. */

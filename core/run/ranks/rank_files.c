@@ -25,8 +25,25 @@ static bool shares_steps(const rank_side *side, const pd_trace *trace) {
 /* Ranks record the same steps, windows of one rank others. */
 static bool is_same(const rank_side *side, const char *path, const pd_trace *trace) {
   if (side->path == path) return true;
-  if (trace->ranks || side->ranks) return trace->ranks && side->ranks && side->rank == trace->rank;
+  if (trace->ranks || side->ranks) return trace->ranks == side->ranks && trace->rank == side->rank;
   return side->step_count && trace->steps.count && !shares_steps(side, trace);
+}
+
+/* Its windows come one after the other. */
+static bool add_span(rank_files *self, const char *path, const pd_trace *trace) {
+  rank_span *span = self->span_count ? &self->spans[self->span_count - 1] : NULL;
+  if (!span || span->path != path) {
+    if (!PD_ARRAY_FIT(self->spans, self->span_room, self->span_count + 1)) return false;
+    span = &self->spans[self->span_count++];
+    *span = (rank_span){.path = path, .rank = trace->rank, .ranks = trace->ranks};
+  }
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    const pd_trace_step *step = PD_AT(pd_trace_step, &trace->steps, i);
+    const int64_t start = trace->base_ns + step->start_ns, end = trace->base_ns + step->end_ns;
+    if (!span->end_ns || start < span->start_ns) span->start_ns = start;
+    if (!span->end_ns || end > span->end_ns) span->end_ns = end;
+  }
+  return true;
 }
 
 bool rank_files_add(rank_files *self, const char *path, pd_trace *trace) {
@@ -40,13 +57,13 @@ bool rank_files_add(rank_files *self, const char *path, pd_trace *trace) {
     self->count++;
   }
   if (!trace->ranks) trace->rank = side->rank;
-  return rank_side_add(side, trace);
+  return add_span(self, path, trace) && rank_side_add(side, trace);
 }
 
 bool rank_files_judge(rank_files *self) {
   uint32_t with = 0;
   for (uint32_t i = 0; i < self->count; i++) with += self->sides[i].collective_count > 0;
-  if (with < 2) return true;
+  if (with < 2 || rank_spans_differ(self->spans, self->span_count, self->summary.withheld)) return true;
   self->judged = calloc(with, sizeof *self->judged);
   if (!self->judged) return false;
   with = 0;
@@ -59,31 +76,32 @@ bool rank_files_judge(rank_files *self) {
   return false;
 }
 
+static bool has_summary(const rank_files *self) { return self->summary.count || self->summary.withheld[0]; }
+
 const pd_table_set *rank_files_tables(rank_files *self) {
-  return self->summary.count ? rank_tables_make(&self->tables, &self->summary) : NULL;
+  return has_summary(self) ? rank_tables_make(&self->tables, &self->summary) : NULL;
 }
 
 const char *rank_files_late(const rank_files *self) {
-  const rank_figures *late = self->summary.count ? rank_report_late(&self->summary) : NULL;
+  const rank_figures *late = rank_report_late(&self->summary);
   return late ? late->side->path : NULL;
 }
 
 void rank_files_print(const rank_files *self, const char *next, const char *in_full, bool quiet) {
-  if (!self->summary.count) return;
+  if (!has_summary(self)) return;
   rank_report_head(&self->summary);
   if (next) printf("  Try next     %s\n", next);
-  if (!quiet) rank_report_figures(&self->summary);
+  if (!quiet && self->summary.count) rank_report_figures(&self->summary);
   if (!quiet && in_full) printf("\nTo read one rank in full: %s\n", in_full);
   (void)fflush(stdout); /* the sinks do not write to the stream */
 }
 
-bool rank_files_json(const rank_files *self) {
-  return !self->summary.count || rank_report_json(&self->summary, stdout);
-}
+bool rank_files_json(const rank_files *self) { return !has_summary(self) || rank_report_json(&self->summary, stdout); }
 
 void rank_files_free(rank_files *self) {
   arena_free(&self->tables);
   rank_summary_free(&self->summary);
+  free(self->spans);
   free(self->judged); /* what they point to is the sides' */
   for (uint32_t i = 0; i < self->count; i++) rank_side_free(&self->sides[i]);
   free(self->sides);

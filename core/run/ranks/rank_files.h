@@ -2,6 +2,7 @@
 #ifndef CORE_RUN_RANK_FILES_H
 #define CORE_RUN_RANK_FILES_H
 
+#include "rank_span.h"
 #include "rank_summary.h"
 
 #include <pdhost/analysis.h>
@@ -10,15 +11,18 @@
 typedef struct rank_files {
   rank_side *sides;
   uint32_t count, room;
+  rank_span *spans; /* of the files */
+  uint32_t span_count, span_room;
   rank_side *judged; /* of them, those with collectives */
   rank_summary summary;
   arena tables;
 } rank_files;
 
-/* Files that say they are of one rank are windows of it. Files that do not say it are windows of one rank where their
- * steps differ, and ranks where their steps are the same. `path` stays. False on no memory. */
+/* Files that say they are of one rank of as many are windows of it. Files that do not say it are windows of one rank
+ * where their steps differ, and ranks where their steps are the same. `path` stays. False on no memory. */
 bool rank_files_add(rank_files *self, const char *path, pd_trace *trace);
-/* Once all are added: what two or more ranks with collectives did together. False on no memory. */
+/* Once all are added: what two or more ranks with collectives did together, or why that is not known, where their files
+ * are not of one job. False on no memory. */
 bool rank_files_judge(rank_files *self);
 /* The same as tables, which are `self`'s; NULL: there are not two ranks, or no memory. */
 const pd_table_set *rank_files_tables(rank_files *self);

@@ -107,6 +107,10 @@ static void add_late(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
 }
 
 void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTES]) {
+  if (self->withheld[0]) {
+    (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: %s", self->withheld);
+    return;
+  }
   if (self->is_possible) {
     possible_sentence(self, text);
     return;
@@ -297,7 +301,7 @@ static json_t *rank_value(const rank_figures *of) {
 }
 
 static json_t *clocks_value(const rank_summary *self) {
-  if (self->bound_ns < 0) return json_null();
+  if (!self->count || self->bound_ns < 0) return json_null();
   return json_pack("{s:I, s:I, s:f}", "bound_ns", (json_int_t)self->bound_ns, "drift_ns", (json_int_t)self->drift_ns,
                    "skew_difference_ns", self->skew_difference_ns);
 }
@@ -341,11 +345,12 @@ bool rank_report_json(const rank_summary *self, FILE *out) {
       ranks = NULL;
     }
   json_t *document = json_pack(
-      "{s:s, s:s, s:b, s:s, s:s?, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "format", RANKS_FORMAT,
+      "{s:s, s:s, s:b, s:s, s:s?, s:f, s:o, s:s?, s:f, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "format", RANKS_FORMAT,
       "verdict", rank_report_verdict(self), "possible", self->is_possible, "sentence", words, "helps",
       rank_report_helps(self), "share", self->share, "straggler", late ? json_integer(late->side->rank) : json_null(),
       "cause", rank_report_cause(self), "cause_ns", late ? self->cause_ns : 0.0, "steps", (json_int_t)self->steps,
       "collectives", (json_int_t)self->matched, "collectives_not_on_all", (json_int_t)self->unmatched, "step_ns",
-      self->step_ns, "ranks", ranks, "messages", messages_value(self), "clocks", clocks_value(self));
+      self->count ? json_real(self->step_ns) : json_null(), "ranks", ranks, "messages", messages_value(self), "clocks",
+      clocks_value(self));
   return json_text_write(document, 3, JSON_TEXT_ROUNDED, out);
 }

@@ -25,6 +25,7 @@
 #include "rank_clock.h"
 #include "rank_operations.h"
 #include "rank_side.h"
+#include "rank_span.h"
 
 /* The share of the step that is worth a verdict, as for a cause on a GPU (gains.h). */
 #define RANKS_LEAST 0.05
@@ -85,7 +86,9 @@ typedef struct rank_figures {
 } rank_figures;
 
 typedef struct rank_summary {
-  rank_figures *ranks; /* by rank */
+  char
+      withheld[RANK_SPANS_TEXT]; /* why there is nothing to say of the files together, and no rank here; "": there is */
+  rank_figures *ranks;           /* by rank */
   uint32_t count;
   uint32_t steps;              /* that all ranks have */
   uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */

@@ -9,7 +9,7 @@
 
 static void begin(table_build *table, arena *pool, const rank_summary *self, const char *id, const char *title,
                   const char *note) {
-  table_begin(table, pool, !self->ranks[0].side->is_other, id, title, note);
+  table_begin(table, pool, !(self->count && self->ranks[0].side->is_other), id, title, note);
 }
 
 static const pd_table *verdict(arena *pool, const rank_summary *self) {
@@ -32,6 +32,7 @@ static const pd_table *verdict(arena *pool, const rank_summary *self) {
   }
   if (self->verdict != RANKS_NONE) table_double(&table, M_ranks_share, 100 * self->share);
   if (rank_report_helps(self)) table_string(&table, M_ranks_helps, rank_report_helps(self));
+  if (!self->count) return table_done(&table);
   table_int(&table, M_ranks_step, (int64_t)self->step_ns);
   table_int(&table, M_ranks_steps, self->steps);
   table_int(&table, M_ranks_collectives, (int64_t)self->matched);

@@ -1,6 +1,7 @@
 """What pdhost analyze of several ranks prints: what they did together, then the verdict on each of them."""
 import unittest
 
+from made_ranks import Job
 from pdhost_run import ROOT
 from rank_case import MadeRanks
 
@@ -69,6 +70,17 @@ class Screens(MadeRanks):
         self.assertRegex(out, r"(?s)\nRank 1, window 1\nVerdict  input-bound.*\nRank 1, window 1: steps 0\.\.5 \(6\), ")
         for rank in range(3):
             self.assertEqual(out.count(f"\nRank {rank}, window {2 - rank}"), 2)
+
+    def test_the_same_rank_of_two_jobs_has_a_verdict_for_each(self):
+        names = []
+        for ranks in (2, 3):
+            Job(ranks=ranks).traces[0].write(self.path(f"rank0_of_{ranks}.json"))
+            names.append(f"rank0_of_{ranks}.json")
+        code, out, err = self.run_pdhost("analyze", *names, watch=False)
+        self.assertEqual(code, 0, out + err)
+        self.assertTrue(out.startswith("Ranks    withheld: these files are of different jobs (2 and 3 ranks)\n"), out)
+        self.assertEqual([line.split()[1] for line in self.alone(out) if line.startswith("  rank ")], ["0", "0"])
+        self.assertNotIn("Milliseconds", out)
 
     def test_a_server_gets_a_servers_words(self):
         out = self.ranks(mark="execute_context_0(0)_generation_{0}({0})", host_us=lambda rank, step: 1500 if rank == 2 else 10)

@@ -344,6 +344,43 @@ class Ranks(MadeRanks):
         figures = json.loads(out)  # which window of rank 0 is the one that the others have, the numbers do not say
         self.assertEqual((figures["verdict"], figures["steps"], figures["collectives"]), ("withheld", 0, 0))
 
+    def jobs(self, hours, *ranks):
+        """The names of the files of each of several jobs, which come `hours` after one another."""
+        names = []
+        for number, count in enumerate(ranks):
+            job = Job(ranks=count, input_us=lambda rank, step: 520 if rank == 1 else 20)
+            for trace in job.traces:
+                trace.head["baseTimeNanoseconds"] += round(3600e9 * hours * number)
+            names.append([f"job{number}_rank{rank}.json" for rank in range(count)])
+            for name, trace in zip(names[-1], job.traces, strict=True):
+                trace.write(self.path(name))
+        return names
+
+    def assert_withheld(self, why, files):
+        code, out, err = self.run_pdhost("analyze", "--ranks", "json", "--sink", "html:path=out.html", *files, watch=False)
+        self.assertEqual(code, 0, out + err)
+        figures = json.loads(out)
+        self.assertEqual((figures["verdict"], figures["sentence"]), ("withheld", f"withheld: {why}"))
+        self.assertEqual((figures["ranks"], figures["collectives"], figures["step_ns"]), ([], 0, None))
+        with open(self.path("out.html"), encoding="utf-8") as file:
+            self.assertIn(page_text(why), file.read())
+
+    def test_files_of_different_jobs_are_not_compared(self):
+        small, large = self.jobs(0, 2, 3)
+        self.assert_withheld("these files are of different jobs (2 and 3 ranks)", small + large)
+        self.assert_withheld("these files are of different jobs (2 and 3 ranks)", [small[0], large[0]])
+        first, second = self.jobs(0, 2, 2)
+        self.assert_withheld("job0_rank0.json and job1_rank0.json are both of rank 0 at the same time. Give the files of one "
+                             "job, each of them once", first + second)
+
+    def test_files_of_another_day_are_not_compared(self):
+        first, second = self.jobs(24, 2, 2)
+        code, out, err = self.run_pdhost("analyze", "-q", *first, *second, watch=False)  # each has its counterpart
+        self.assertEqual((code, out.startswith("Ranks    straggler: ")), (0, True), out + err)
+        for files in ([*first, second[0]], [second[0], first[0], first[1]]):
+            self.assert_withheld("job1_rank0.json is 86399 s apart from job0_rank1.json, the nearest file of rank 1. Give the "
+                                 "files of one job, recorded at the same time", files)
+
     def test_one_rank_alone_has_no_summary(self):
         self.assertNotIn("Ranks ", self.ranks(order=lambda names: names[:1]))
 
