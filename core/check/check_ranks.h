@@ -3,13 +3,11 @@
 #define CORE_CHECK_CHECK_RANKS_H
 
 #include "check_rows.h"
+#include "run/ranks/rank_span.h"
 
 /* What is kept of a file after its rows are gone. */
 typedef struct check_rank {
-  const char *path; /* borrowed */
-  uint32_t rank, ranks;
-  bool is_dated;            /* start and end are CLOCK_REALTIME */
-  int64_t start_ns, end_ns; /* of all events */
+  rank_span span;           /* of all events */
   int64_t *collective_ends; /* of the kernels that exchange data, by time; owned */
   uint64_t collective_count;
 } check_rank;

@@ -66,7 +66,9 @@ void check_report_text(const check_file *files, uint32_t count, const check_find
     puts("the files together:");
     print_findings(together);
   }
-  printf("%u of %u files have findings", bad, count);
+  const uint32_t shared = finding_count(together);
+  printf("%u of %u files have findings%s", bad, count, shared ? " of their own" : "");
+  if (shared) printf(", and the files together have %u kind%s of findings", shared, shared == 1 ? "" : "s");
   if (unread) printf(", %u could not be read", unread);
   putchar('\n');
 }

@@ -27,7 +27,7 @@
   X(WORK_WITHOUT_LAUNCH, "work_without_launch", "device records without the call that launched them")                  \
   X(LAUNCH_WITHOUT_WORK, "launch_without_work", "launches without a device record")                                    \
   X(RECORDS_LOST, "records_lost", "records that the profiler says it lost")                                            \
-  X(RANK_TWICE, "rank_twice", "files that say they are of a rank that another file is of")                             \
+  X(RANK_TWICE, "rank_twice", "files of a rank that another file is of at the same time")                              \
   X(RANK_COUNT, "rank_count", "files that differ in how many ranks there are")                                         \
   X(RANK_APART, "rank_apart", "files of another time than the first one")                                              \
   X(RANK_CLOCK, "rank_clock", "files whose clock differs from the first one's")

@@ -266,6 +266,41 @@ class Check(Case):
             self.assertEqual((code, set(found)), (7, {kind}))
             self.assertIn(said, found[kind]["worst"])
 
+    def windows(self, *starts_s):
+        """Files of two ranks, each with a window that begins at each of these seconds."""
+        names = []
+        for rank in range(2):
+            for number, start in enumerate(starts_s):
+                made = MadeTrace(kernel_us=200.123)
+                made.head["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
+                made.head["baseTimeNanoseconds"] = BASE_NS + round(1e9 * start)
+                names.append(f"rank{rank}_{number}.json")
+                made.write(self.path(names[-1]))
+        return names
+
+    def test_windows_of_a_rank(self):
+        names = self.windows(0, 60, 3600)
+        for files in (names, names[:1] + names[3:], names[:3] + names[4:]):  # some ranks lack a window
+            code, answer, _ = self.check(*files)
+            self.assertEqual((code, answer["clean"], answer["findings"]), (0, True, []))
+        code, answer, _ = self.check(names[0], *names[4:])
+        found = self.kinds_together(answer)
+        self.assertEqual((code, set(found), found["rank_apart"]["count"]), (7, {"rank_apart"}, 2))
+        self.assertIn("rank1_2.json begins 3600 s after rank0_0.json ends", found["rank_apart"]["worst"])
+        names = self.windows(0, 60, 0)
+        code, answer, _ = self.check(*names)
+        found = self.kinds_together(answer)
+        self.assertEqual((code, set(found), found["rank_twice"]["count"]), (7, {"rank_twice"}, 2))
+        self.assertEqual("rank0_0.json and rank0_2.json are both of rank 0", found["rank_twice"]["worst"])
+
+    def test_the_last_line_of_files_that_are_wrong_together(self):
+        names = self.windows(0, 0)
+        code, out, _ = self.run_pdhost("check", *names, watch=False)
+        self.assertEqual((code, out.splitlines()[-1]),
+                         (7, "0 of 4 files have findings of their own, and the files together have 1 kind of findings"))
+        code, out, _ = self.run_pdhost("check", names[0], names[2], watch=False)
+        self.assertEqual((code, out.splitlines()[-1]), (0, "0 of 2 files have findings"))
+
     def test_ranks_of_other_programs(self):
         self.ranks()
         made = MadeTrace(kernel_us=200.123)
