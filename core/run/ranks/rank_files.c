@@ -60,16 +60,25 @@ bool rank_files_add(rank_files *self, const char *path, pd_trace *trace) {
   return add_span(self, path, trace) && rank_side_add(side, trace);
 }
 
+static bool has_collectives(const rank_side *side) { return side->collective_count > 0; }
+static bool is_named(const rank_side *side) { return side->ranks && side->step_count; }
+
+static uint32_t count_sides(const rank_files *self, bool (*is_wanted)(const rank_side *side)) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < self->count; i++) count += is_wanted(&self->sides[i]);
+  return count;
+}
+
 bool rank_files_judge(rank_files *self) {
-  uint32_t with = 0;
-  for (uint32_t i = 0; i < self->count; i++) with += self->sides[i].collective_count > 0;
+  bool (*is_judged)(const rank_side *side) = count_sides(self, has_collectives) < 2 ? is_named : has_collectives;
+  uint32_t with = count_sides(self, is_judged);
   if (with < 2 || rank_spans_differ(self->spans, self->span_count, self->summary.withheld)) return true;
   self->judged = calloc(with, sizeof *self->judged);
   if (!self->judged) return false;
   with = 0;
   for (uint32_t i = 0; i < self->count; i++) {
     rank_side_finish(&self->sides[i]);
-    if (self->sides[i].collective_count) self->judged[with++] = self->sides[i];
+    if (is_judged(&self->sides[i])) self->judged[with++] = self->sides[i];
   }
   if (rank_summary_make(self->judged, with, NULL, &self->summary)) return true;
   rank_summary_free(&self->summary);

@@ -13,7 +13,7 @@ typedef struct rank_files {
   uint32_t count, room;
   rank_span *spans; /* of the files */
   uint32_t span_count, span_room;
-  rank_side *judged; /* of them, those with collectives */
+  rank_side *judged; /* of them, those with collectives; where there are not two, those that name their rank */
   rank_summary summary;
   arena tables;
 } rank_files;
@@ -21,8 +21,8 @@ typedef struct rank_files {
 /* Files that say they are of one rank of as many are windows of it. Files that do not say it are windows of one rank
  * where their steps differ, and ranks where their steps are the same. `path` stays. False on no memory. */
 bool rank_files_add(rank_files *self, const char *path, pd_trace *trace);
-/* Once all are added: what two or more ranks with collectives did together, or why that is not known, where their files
- * are not of one job. False on no memory. */
+/* Once all are added: what two or more ranks did together, which have collectives or name themselves, or why that is
+ * not known, where their files are not of one job. False on no memory. */
 bool rank_files_judge(rank_files *self);
 /* The same as tables, which are `self`'s; NULL: there are not two ranks, or no memory. */
 const pd_table_set *rank_files_tables(rank_files *self);

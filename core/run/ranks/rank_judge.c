@@ -162,7 +162,7 @@ void rank_judge(rank_summary *self, double *scratch) {
     exposed = fmin(exposed, self->ranks[r].exposed_transfer_ns);
     if (self->ranks[r].caused_ns > self->ranks[self->straggler].caused_ns) self->straggler = r;
   }
-  if (self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
+  if (!self->matched || self->steps < RANKS_STEPS_LEAST || self->step_ns <= 0) return;
   const double least = least_share(self) * self->step_ns, gain = gain_without(self, self->straggler);
   const bool is_whole = !self->of || self->of == self->count;
   const bool is_late = comes_late(self, caused, gain, scratch);

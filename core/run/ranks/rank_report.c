@@ -141,6 +141,9 @@ void rank_report_sentence(const rank_summary *self, char text[RANK_SENTENCE_BYTE
                      self->count, self->of);
     else if (self->matched)
       (void)snprintf(text, RANK_SENTENCE_BYTES, "balanced: no rank holds up the others, and transfers are hidden");
+    else if (!self->unmatched)
+      (void)snprintf(text, RANK_SENTENCE_BYTES,
+                     "withheld: the files hold no collective, so they do not tell which rank waits for another");
     else
       (void)snprintf(text, RANK_SENTENCE_BYTES, "withheld: the files have no collective of the same step in common");
     break;

@@ -82,6 +82,18 @@ class Screens(MadeRanks):
         self.assertEqual([line.split()[1] for line in self.alone(out) if line.startswith("  rank ")], ["0", "0"])
         self.assertNotIn("Milliseconds", out)
 
+    def test_ranks_whose_files_hold_no_collective(self):
+        """Rank 0 computes for longer, which holds up no other rank as far as the files say."""
+        how = {"collectives": False, "kernel_us": lambda rank, step: 900 if rank == 0 else 200}
+        out = self.ranks(**how)
+        self.assertTrue(out.startswith("Ranks    withheld: the files hold no collective, so they do not tell which rank\n"
+                                       "         waits for another\n"), out)
+        self.assertIn("(6 steps on all ranks, 0 collectives)", out)
+        self.assertEqual([line.split()[0] for line in out.splitlines() if line[:5].strip().isdigit()], ["0", "1", "2"])
+        self.assertEqual([line.split()[1] for line in self.alone(out) if line.startswith("  rank ")], ["0", "1", "2"])
+        self.assertNotIn("Windows", out)
+        self.assertNotIn("Ranks ", self.ranks(named=False, **how))  # files that name no rank
+
     def test_a_server_gets_a_servers_words(self):
         out = self.ranks(mark="execute_context_0(0)_generation_{0}({0})", host_us=lambda rank, step: 1500 if rank == 2 else 10)
         words = " ".join(out.split())

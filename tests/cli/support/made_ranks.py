@@ -11,12 +11,13 @@ class Job:
 
     def __init__(self, ranks=3, steps=6, input_us=lambda rank, step: 20, host_us=lambda rank, step: 10,
                  kernel_us=lambda rank, step: FORWARD, transfer_us=TRANSFER, second_us=None, named=True,
-                 kernel="AllReduce_Sum_f32", pairs=False, grid=int, device=None, mark="ProfilerStep#{0}"):
+                 kernel="AllReduce_Sum_f32", pairs=False, grid=int, device=None, mark="ProfilerStep#{0}",
+                 collectives=True):
         """`pairs`: the first all-reduce of a step is of two ranks each, 0 and 1, 2 and 3. `grid`: the blocks of the forward
         kernel, from its us; the longer one has more work. `device`: its properties, where it is not the made GPU. `mark`:
-        the name of a step, from its number."""
+        the name of a step, from its number. `collectives` False: none is recorded."""
         clocks = random.Random(5)
-        self.kernel, self.pairs, self.grid, self.mark = kernel, pairs, grid, mark
+        self.kernel, self.pairs, self.grid, self.mark, self.collectives = kernel, pairs, grid, mark, collectives
         self.traces = [MadeTrace(steps=0) for _ in range(ranks)]
         starts, offsets = [0.0] * ranks, [clocks.uniform(0, 5e6) for _ in range(ranks)]
         for rank, trace in enumerate(self.traces):
@@ -42,6 +43,8 @@ class Job:
 
     def write(self, trace, offset, step, plan, first, second, rank):
         def collective(call, start, end, group=None):
+            if not self.collectives:
+                return
             trace.host("cuda_runtime", "cudaLaunchKernel", offset + call, 4.0, cbid=211, correlation=trace.number)
             trace.events.append({"ph": "X", "cat": "kernel", "name": f"ncclDevKernel_{self.kernel}_RING_LL(ncclDevKernelArgs)",
                                  "pid": 0, "tid": 20, "ts": offset + start, "dur": end - start,
