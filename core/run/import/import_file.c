@@ -58,24 +58,34 @@ static void tell_progress(void *user, uint64_t bytes, uint64_t of) {
   progress_reach(bytes, of);
 }
 
-/* A file that begins with the program has the start of the device's libraries in its figures: a long call that gives
- * the device nothing to do. */
+/* When the first kernel begins; INT64_MAX: none was recorded. */
+static int64_t first_kernel(const pd_trace *trace) {
+  for (uint64_t i = 0; i < trace->activities.count; i++) {
+    const pd_device_row *row = PD_AT(pd_device_row, &trace->activities, i);
+    if (row->detail.kind == PD_ACTIVITY_KERNEL) return row->start_ns;
+  }
+  return INT64_MAX;
+}
+
+/* A program that is recorded from its start loads the device's libraries before its first kernel: in one long call,
+ * which is no launch and no copy. What a launch waits for later is no start-up. */
 static void tell_start(const import_reader *self, const pd_trace *trace) {
   enum { PART = 10 };
   const pd_call *longest = NULL;
+  const int64_t before = first_kernel(trace);
   for (uint64_t i = 0; i < trace->calls.count; i++) {
     const pd_call *call = PD_AT(pd_call, &trace->calls, i);
-    if (call->activity_count || call->api == PD_API_SYNC) continue;
+    const bool prepares = call->api == PD_API_OTHER || call->api == PD_API_ALLOC || call->api == PD_API_FREE;
+    if (call->start_ns >= before || !prepares) continue;
     if (!longest || call->end_ns - call->start_ns > longest->end_ns - longest->start_ns) longest = call;
   }
   const int64_t length = longest ? longest->end_ns - longest->start_ns : 0;
   char text[32];
   if (!longest || length < trace->end_ns / PART) return;
   pd_text_time(text, sizeof text, (double)length);
-  log_line(PD_LOG_WARN, NULL,
-           "%s: %s of it are one call of %s, which gives the device no work: the file has the start "
-           "of the program in its figures",
-           self->path, text, pd_trace_string(trace, longest->name)->text);
+  const char *name = pd_trace_string(trace, longest->name)->text;
+  log_line(PD_LOG_WARN, NULL, "%s: one call%s%s took %s: the recording includes the program's start-up", self->path,
+           *name ? " of " : "", name, text);
 }
 
 /* No range has the name that the user gives. A recording cannot be repeated as easily as a command: true, and it goes

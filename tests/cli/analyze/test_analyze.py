@@ -176,13 +176,27 @@ class Analyze(Case):
         made.write(self.path("made.json"))
         code, out, err = self.analyze("made.json", "--sink", "json:output_json=out.json")
         self.assertEqual(code, 0, out + err)
-        self.assertIn("made.json: 40.0 ms of it are one call of cudaDeviceGetStreamPriorityRange, which gives the device no "
-                      "work", err)
+        self.assertIn("made.json: one call of cudaDeviceGetStreamPriorityRange took 40.0 ms: the recording includes the "
+                      "program's start-up\n", err)
         with open(self.path("out.json"), encoding="utf-8") as file:
             rows = json.load(file)["windows"][0]["tables"]["ledger"]["rows"]
         owned = {row["cause"]: row["total"] for row in rows}
         self.assertGreaterEqual(owned["host_compute"], 40000000)
         self.assertLess(owned["launch"], 15000000)
+        made.events[-1]["name"] = ""
+        made.write(self.path("made.json"))
+        self.assertIn("made.json: one call took 40.0 ms: the recording", self.analyze("made.json")[2])
+
+    def test_a_long_launch_is_no_start_of_the_program(self):
+        """It waits for room in a full queue, and its kernel runs after the recording. An allocation in between is none, too."""
+        for call in ("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMalloc"):
+            for start in (-5000.0, 3000.0):
+                if call == "cudaMalloc" and start < 0:
+                    continue
+                made = MadeTrace(steps=2, marks=False)
+                made.host("cuda_runtime", call, start, 4000.0, cbid=211, correlation=made.number)
+                made.write(self.path("made.json"))
+                self.assertNotIn("one call", self.analyze("made.json")[2], (call, start))
 
     def test_every_sink_takes_it(self):
         self.made()
