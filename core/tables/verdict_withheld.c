@@ -3,6 +3,8 @@
 
 #include "verdict_evidence.h"
 
+#include "trace/trace_steps.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +26,21 @@ static const char *too_few_steps(const trace_facts *facts, arena *memory) {
   return arena_format(memory, "withheld: %llu active step%s too few, %d are needed%s", count,
                       count == 1 ? " is" : "s are", VERDICT_MIN_STEPS,
                       facts_is_read(facts->trace) ? ": record more of them" : "");
+}
+
+/* Launches of another program's recording that have no device record, where all but a few are its last ones. NULL: they
+ * are not. */
+static const char *late_launches(const trace_facts *facts, arena *memory) {
+  const uint64_t late = facts_is_read(facts->trace) ? trace_late_launches(facts->trace) : 0;
+  uint64_t launches = 0, matched = 0;
+  for (uint64_t i = 0; i < facts->step_count; i++) {
+    launches += facts_step(facts, i)->launches;
+    matched += facts_step(facts, i)->matched;
+  }
+  if (!late || (double)matched < VERDICT_MIN_COVERAGE * (double)(launches - late)) return NULL;
+  return arena_format(memory,
+                      "withheld: launches at the end of the recording, whose work may have run after it: %llu of %llu",
+                      (unsigned long long)late, (unsigned long long)launches);
 }
 
 /* What to do about each reason. */
@@ -48,6 +65,8 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
         "withheld: operations ran, and not one launch of theirs was recorded",
         "Record the runtime's calls too, so that device work is tied to its launches. The notes say if the file "
         "has records of a device that are not read."};
+  const char *late = coverage < VERDICT_MIN_COVERAGE ? late_launches(facts, memory) : NULL;
+  if (late) return (reason){late, "Synchronise with the device before the recording ends, or record for longer."};
   if (coverage < VERDICT_MIN_COVERAGE)
     return (reason){
         arena_format(memory, "withheld: only %.2f %% of the launches have their device record", 100 * coverage),

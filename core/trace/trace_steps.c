@@ -6,6 +6,25 @@
 #include <math.h>
 #include <string.h>
 
+uint64_t trace_last_number(const pd_trace *trace) {
+  uint64_t last = 0;
+  for (uint64_t i = 0; i < trace->activities.count; i++) {
+    const uint64_t number = PD_AT(pd_device_row, &trace->activities, i)->detail.correlation;
+    if (number > last) last = number;
+  }
+  return last;
+}
+
+uint64_t trace_late_launches(const pd_trace *trace) {
+  const uint64_t last = trace_last_number(trace);
+  uint64_t late = 0;
+  for (uint64_t i = 0; i < trace->calls.count; i++) {
+    const pd_call *call = PD_AT(pd_call, &trace->calls, i);
+    late += call->step != PD_NONE && trace_is_late(call, last);
+  }
+  return late;
+}
+
 static void place_ranges(pd_trace *trace, step_cursor cursor) {
   pd_range *ranges = (pd_range *)trace->ranges.data;
   for (uint64_t i = 0; i < trace->ranges.count; i++) {

@@ -17,6 +17,16 @@ static inline bool trace_is_launch(const pd_call *call) {
   return call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
 }
 
+/* The highest number that a device record has; 0: none has one. */
+uint64_t trace_last_number(const pd_trace *trace);
+/* A launch with a number above `last`, which is trace_last_number's, and without a device record: its work may have run
+ * after the recording ended, so that nothing was lost. */
+static inline bool trace_is_late(const pd_call *call, uint64_t last) {
+  return trace_is_launch(call) && !call->activity_count && last && call->correlation > last;
+}
+/* How many of the steps' launches are late. */
+uint64_t trace_late_launches(const pd_trace *trace);
+
 /* Gives the trace these steps, in order and back to back, in place of those that it has. A call belongs to the step in
  * which it starts, a device record to the step of its call. Waits for the loader are taken from PD_RANGE_DATALOADER on
  * the loop's thread; the measured part of a step begins after those that come before its first launch. The window

@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "facts/serving.h"
 #include "facts/step_finder.h"
+#include "ledger/verdict.h"
 #include "trace/intake/intake.h"
 #include "trace/recorder.h"
 #include "trace/trace_steps.h"
@@ -86,6 +87,19 @@ static void tell_start(const import_reader *self, const pd_trace *trace) {
   const char *name = pd_trace_string(trace, longest->name)->text;
   log_line(PD_LOG_WARN, NULL, "%s: one call%s%s took %s: the recording includes the program's start-up", self->path,
            *name ? " of " : "", name, text);
+}
+
+/* Each program that does not wait for the device before its recording ends has a few of them. */
+static void tell_late(const import_reader *self, const pd_trace *trace) {
+  const uint64_t late = trace_late_launches(trace);
+  uint64_t launches = 0;
+  for (uint64_t i = 0; i < trace->steps.count; i++) launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
+  if ((double)late <= (1 - VERDICT_MIN_COVERAGE) * (double)launches) return;
+  log_line(
+      PD_LOG_WARN, NULL,
+      "%s: launches at its end without a device record: %llu of %llu; their work may have run after the recording: "
+      "synchronise with the device before it ends, or record for longer",
+      self->path, (unsigned long long)late, (unsigned long long)launches);
 }
 
 /* No range has the name that the user gives. A recording cannot be repeated as easily as a command: true, and it goes
@@ -221,6 +235,7 @@ static pd_status read_window(import_reading *self, uint32_t window, pd_trace **o
   if (status == PD_OK) status = give_steps(from, self->request, *out);
   const uint64_t wanted = self->request->first_steps;
   if (status == PD_OK && wanted) status = take_first(from, wanted - self->steps, *out);
+  if (status == PD_OK) tell_late(from, *out);
   if (status == PD_OK) self->steps += (*out)->steps.count;
   return status;
 }

@@ -2,6 +2,7 @@
 #include "intake_rows.h"
 
 #include "trace/sort.h"
+#include "trace/trace_steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,9 +266,11 @@ static pd_status settle_captures(intake_build *self) {
 }
 
 /* A call that device work followed launched it, whatever it is called. A copy or a set that none followed may have been
- * of no bytes, for which the device has no record: it launched nothing, so that it is no loss either. */
+ * of no bytes, for which the device has no record: it launched nothing, so that it is no loss either. Nor is a launch
+ * whose work may have run after the recording. */
 static void settle_calls(intake_build *self, const pd_device_row *rows) {
   uint64_t empty = 0;
+  const uint64_t last = trace_last_number(self->trace);
   pd_call *calls = (pd_call *)self->trace->calls.data;
   const uint32_t *indices = self->trace->activities_by_call.data;
   for (uint64_t i = 0; i < self->trace->calls.count; i++) {
@@ -282,8 +285,8 @@ static void settle_calls(intake_build *self, const pd_device_row *rows) {
       call->api = PD_API_OTHER;
       empty++;
     }
-    const bool launch = call->result == 0 && call->api >= PD_API_LAUNCH && call->api <= PD_API_GRAPH_LAUNCH;
-    if (launch && !call->activity_count) intake_build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
+    if (trace_is_launch(call) && !call->activity_count && !trace_is_late(call, last))
+      intake_build_lost(self, PD_LOSS_UNMATCHED_LAUNCH, call->start_ns);
   }
   intake_build_odd(self, empty, PD_ODD_NOTE,
                    "copies or sets without a device record: %llu; those of no bytes have none",

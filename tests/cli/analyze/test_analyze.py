@@ -198,6 +198,29 @@ class Analyze(Case):
                 made.write(self.path("made.json"))
                 self.assertNotIn("one call", self.analyze("made.json")[2], (call, start))
 
+    def test_work_after_the_recording_is_not_lost(self):
+        made = MadeTrace(steps=8)
+        kernels = [event for event in made.events if event["cat"] == "kernel"]
+        for late in kernels[-3:]:
+            made.events.remove(late)
+        made.write(self.path("made.json"))
+        code, out, err = self.analyze("made.json", "--sink", "table", "--sink", "json:output_json=out.json")
+        out = " ".join(out.split())
+        self.assertEqual(code, 0, out + err)
+        self.assertIn("withheld: launches at the end of the recording, whose work may have run after it: 3 of 32 What helps "
+                      "Synchronise with the device before the recording ends", out)
+        self.assertIn("made.json: launches at its end without a device record: 3 of 32; their work may have run after", err)
+        self.assertNotIn("drops", out)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["lost"]["UNMATCHED_LAUNCH"], 0)
+        made.events.remove(kernels[4]) # one that was dropped, too
+        made.write(self.path("made.json"))
+        code, out, err = self.analyze("made.json")
+        self.assertEqual(code, 7, out + err)
+        self.assertIn("withheld: only 87.50 % of the launches have their device record What helps Record fewer steps",
+                      " ".join(out.split()))
+        self.assertIn("pdhost: warn: only 87.50 % of the launches have their device record: the figures", err)
+
     def test_every_sink_takes_it(self):
         self.made()
         sinks = [word for name in ("table", "json", "csv", "chrome_trace", "tensorboard", "window")
