@@ -53,7 +53,8 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
   const double coverage = pd_trace_coverage(trace);
   if (trace->partial && facts_is_read(trace))
     return (reason){"withheld: a part of the file could not be read, so that events are missing",
-                    "Copy the whole file once more, or record again and let the profiler end by itself."};
+                    "Copy or export the whole file once more, or record again and let the profiler end by itself. The "
+                    "notes say what is missing."};
   if (trace->profile != PD_PROFILE_FULL)
     return (reason){
         arena_format(memory, "withheld: no device records%s%s", trace->profile_note ? ": " : "",

@@ -11,6 +11,12 @@
 #define PLACE "start end deviceId contextId streamId correlationId "
 enum { START, END, DEVICE, CONTEXT, STREAM, CORRELATION, PLACE_COUNT };
 
+static bool open_work(nsys_reader *self, nsys_rows *rows, const char *table, const char *columns) {
+  if (!nsys_open_rows(self, rows, table, columns, "globalPid")) return false;
+  nsys_tell_lacking(self, table, "start end");
+  return true;
+}
+
 /* False: it has no times. */
 static bool take_place(const nsys_rows *rows, pd_activity *out) {
   memset(out, 0, sizeof *out);
@@ -68,10 +74,9 @@ static void read_kernels(nsys_reader *self) {
     GRAPH
   };
   nsys_rows rows;
-  if (!nsys_open_rows(self, &rows, "CUPTI_ACTIVITY_KIND_KERNEL",
-                      PLACE "demangledName shortName gridX gridY gridZ blockX blockY blockZ registersPerThread "
-                            "staticSharedMemory dynamicSharedMemory graphNodeId graphId",
-                      "globalPid"))
+  if (!open_work(self, &rows, "CUPTI_ACTIVITY_KIND_KERNEL",
+                 PLACE "demangledName shortName gridX gridY gridZ blockX blockY blockZ registersPerThread "
+                       "staticSharedMemory dynamicSharedMemory graphNodeId graphId"))
     return;
   while (nsys_rows_next(&rows) && !self->no_memory) {
     pd_activity kernel;
@@ -117,8 +122,7 @@ static const char *way_of(int64_t number) {
 static void read_copies(nsys_reader *self) {
   enum { BYTES = PLACE_COUNT, WAY, FROM, TO, NODE, GRAPH };
   nsys_rows rows;
-  if (!nsys_open_rows(self, &rows, "CUPTI_ACTIVITY_KIND_MEMCPY",
-                      PLACE "bytes copyKind srcKind dstKind graphNodeId graphId", "globalPid"))
+  if (!open_work(self, &rows, "CUPTI_ACTIVITY_KIND_MEMCPY", PLACE "bytes copyKind srcKind dstKind graphNodeId graphId"))
     return;
   while (nsys_rows_next(&rows)) {
     pd_activity copy;
@@ -141,9 +145,7 @@ static void read_copies(nsys_reader *self) {
 static void read_sets(nsys_reader *self) {
   enum { BYTES = PLACE_COUNT, OF, NODE, GRAPH };
   nsys_rows rows;
-  if (!nsys_open_rows(self, &rows, "CUPTI_ACTIVITY_KIND_MEMSET", PLACE "bytes memKind graphNodeId graphId",
-                      "globalPid"))
-    return;
+  if (!open_work(self, &rows, "CUPTI_ACTIVITY_KIND_MEMSET", PLACE "bytes memKind graphNodeId graphId")) return;
   while (nsys_rows_next(&rows)) {
     pd_activity set;
     char text[64];
@@ -164,7 +166,7 @@ static void read_sets(nsys_reader *self) {
 static void read_graphs(nsys_reader *self) {
   enum { GRAPH = PLACE_COUNT };
   nsys_rows rows;
-  if (!nsys_open_rows(self, &rows, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", PLACE "graphId", "globalPid")) return;
+  if (!open_work(self, &rows, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", PLACE "graphId")) return;
   while (nsys_rows_next(&rows)) {
     pd_activity graph;
     char text[64];
@@ -254,10 +256,25 @@ static void read_syncs(nsys_reader *self) {
   nsys_close_rows(self, &rows);
 }
 
+/* With --cuda-graph-trace=graph the launches that were captured run nothing. A file without any device records says
+ * that by itself. */
+static void tell_no_kernels(nsys_reader *self, bool has_work) {
+  if (!self->kernel_launches || nsys_has_table(self->file, "CUPTI_ACTIVITY_KIND_KERNEL") ||
+      nsys_has_table(self->file, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+    return;
+  self->is_partial |= has_work;
+  if (self->next == 1)
+    self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,
+                      "the file has no table CUPTI_ACTIVITY_KIND_KERNEL, though it has launches of kernels: export the "
+                      "report again, or record the device's work too");
+}
+
 void nsys_read_device(nsys_reader *self) {
+  const uint64_t before = self->kept;
   read_kernels(self);
   read_copies(self);
   read_sets(self);
   read_graphs(self);
+  tell_no_kernels(self, self->kept > before);
   read_syncs(self);
 }

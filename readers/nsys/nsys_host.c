@@ -17,6 +17,7 @@ static void keep_call(nsys_reader *self, const pd_activity *call) {
     return;
   }
   self->calls[self->call_count++] = (nsys_call){.start = call->start, .end = call->end};
+  self->kernel_launches += call->u.api.api == PD_API_LAUNCH && call->u.api.result == 0;
   self->launches[call->thread] += call->u.api.api >= PD_API_LAUNCH && call->u.api.api <= PD_API_GRAPH_LAUNCH;
 }
 
@@ -32,6 +33,7 @@ void nsys_read_calls(nsys_reader *self) {
   if (!nsys_open_rows(self, &rows, "CUPTI_ACTIVITY_KIND_RUNTIME",
                       "start end eventClass globalTid correlationId nameId returnValue", "globalTid"))
     return;
+  nsys_tell_lacking(self, "CUPTI_ACTIVITY_KIND_RUNTIME", "start end correlationId nameId");
   while (nsys_rows_next(&rows) && !self->no_memory) {
     const nsys_name *name = nsys_name_of(self, &rows, NAME);
     pd_activity call;

@@ -118,7 +118,8 @@ static void begin_window(nsys_reader *self, const pd_intake *intake) {
   self->intake = intake;
   self->process = self->processes[self->next++];
   self->facts = 0;
-  self->kept = self->unended = self->device_count = 0;
+  self->kept = self->unended = self->kernel_launches = self->device_count = 0;
+  self->is_partial = false;
   self->name_count = self->call_count = 0;
   if (nsys_has_table(self->file, "StringIds") &&
       sqlite3_prepare_v2(self->file, "SELECT value FROM StringIds WHERE id = ?1", -1, &self->strings, NULL) !=

@@ -42,8 +42,8 @@ typedef struct nsys_reader {
   int64_t base_ns;
   pd_facts facts;
   spans spans;
-  uint64_t kept, unended;
-  bool no_memory;
+  uint64_t kept, unended, kernel_launches;
+  bool no_memory, is_partial; /* is_partial: the file lacks what events need */
   pd_device_props devices[NSYS_DEVICES];
   char device_names[NSYS_DEVICES][64];
   uint32_t device_count;
@@ -57,6 +57,9 @@ uint32_t nsys_thread_of(const nsys_reader *self, int64_t global_tid);
 bool nsys_open_rows(nsys_reader *self, nsys_rows *rows, const char *table, const char *columns, const char *filter);
 /* Closes it, and tells the user what of it could not be read. */
 void nsys_close_rows(nsys_reader *self, nsys_rows *rows);
+
+/* Tells which of `columns`, one blank between two, the table lacks; without them its rows are no events. */
+void nsys_tell_lacking(nsys_reader *self, const char *table, const char *columns);
 
 void nsys_read_calls(nsys_reader *self);
 void nsys_read_ranges(nsys_reader *self);

@@ -80,6 +80,20 @@ bool nsys_open_rows(nsys_reader *self, nsys_rows *rows, const char *table, const
   return opened;
 }
 
+void nsys_tell_lacking(nsys_reader *self, const char *table, const char *columns) {
+  char name[64];
+  for (const char *at = columns; *at; at += strspn(at, " ")) {
+    const size_t bytes = strcspn(at, " ");
+    snprintf(name, sizeof name, "%.*s", (int)bytes, at);
+    at += bytes;
+    if (nsys_has_column(self->file, table, name)) continue;
+    self->is_partial = true;
+    if (self->next == 1) /* the same in each window */
+      self->intake->odd(self->intake, PD_ODD_DAMAGE, 1, "the table %s has no column %s: export the report again", table,
+                        name);
+  }
+}
+
 void nsys_close_rows(nsys_reader *self, nsys_rows *rows) {
   if (rows->damaged)
     self->intake->odd(self->intake, PD_ODD_DAMAGE, 1,

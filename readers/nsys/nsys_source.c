@@ -191,6 +191,7 @@ void nsys_tell_source(nsys_reader *self) {
   const pd_source source = {.size = sizeof source,
                             .pid = self->process < 0 ? 0 : (uint32_t)self->process & 0xFFFFFF,
                             .facts = self->facts,
+                            .partial = self->is_partial,
                             .base_ns = session_start(self),
                             .versions = versions[0] ? versions : NULL,
                             .devices = self->devices,

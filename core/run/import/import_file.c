@@ -89,12 +89,13 @@ static void tell_start(const import_reader *self, const pd_trace *trace) {
            *name ? " of " : "", name, text);
 }
 
-/* Each program that does not wait for the device before its recording ends has a few of them. */
+/* Each program that does not wait for the device before its recording ends has a few of them. Where events are missing,
+ * theirs may be among these. */
 static void tell_late(const import_reader *self, const pd_trace *trace) {
   const uint64_t late = trace_late_launches(trace);
   uint64_t launches = 0;
   for (uint64_t i = 0; i < trace->steps.count; i++) launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
-  if ((double)late <= (1 - VERDICT_MIN_COVERAGE) * (double)launches) return;
+  if (trace->partial || (double)late <= (1 - VERDICT_MIN_COVERAGE) * (double)launches) return;
   log_line(
       PD_LOG_WARN, NULL,
       "%s: launches at its end without a device record: %llu of %llu; their work may have run after the recording: "

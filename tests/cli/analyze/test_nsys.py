@@ -58,6 +58,33 @@ class Nsys(Case):
         self.assertEqual([row["name"] for row in self.rows(figures, "kernels")],
                          ["gemm_kernel", "multi_tensor_apply_kernel<AdamW>", "elementwise_kernel"])
 
+    def test_a_table_that_has_no_times_or_no_kernels(self):
+        """Nothing was dropped: what is missing is said by name, once for all processes."""
+        kernels = "CUPTI_ACTIVITY_KIND_KERNEL"
+        every = [part.split()[0] for part in TABLES[kernels].split(", ")]
+        for missing in ("start", "end", None):
+            columns = {kernels: [name for name in every if name != missing]}
+            tables = None if missing else set(TABLES) - {kernels}
+            self.write(MadeTrace(steps=8), tables=tables, columns=columns)
+            said = f"the table {kernels} has no column {missing}: export the report again" if missing else \
+                f"the file has no table {kernels}, though it has launches of kernels: export the report again"
+            code, out, err = self.run_pdhost("analyze", "made.sqlite", watch=False)
+            self.assertEqual(code, 7, out + err)
+            self.assertIn(f"made.sqlite: {said}", err)
+            self.assertEqual(err.count(said), 1, err)
+            self.assertIn("withheld: a part of the file could not be read, so that events are missing", " ".join(out.split()))
+            self.assertNotIn("drops", out)
+            code, out, err = self.run_pdhost("check", "made.sqlite", watch=False)
+            self.assertEqual(code, 7, out + err)
+            self.assertIn(f"worst: {said}", out)
+
+    def test_calls_without_a_name_or_a_number(self):
+        runtime = "CUPTI_ACTIVITY_KIND_RUNTIME"
+        for missing in ("correlationId", "nameId"):
+            self.write(columns={runtime: [part.split()[0] for part in TABLES[runtime].split(", ") if part.split()[0] != missing]})
+            _, _, err = self.run_pdhost("analyze", "made.sqlite", watch=False)
+            self.assertIn(f"the table {runtime} has no column {missing}: export the report again", err)
+
     def blocked(self, *waits, **options):
         """Steps whose wait for the loader no range marks; `waits`: name, start and length within a step, thread."""
         made = MadeTrace(steps=8, wait_us=400, loader=False)
