@@ -12,7 +12,7 @@
 /* ---- each record by itself ---- */
 
 static void check_length(const check_rows *rows, const check_work *at, check_clock clock, check_findings *findings) {
-  char text[32];
+  char text[32], number[CHECK_NUMBER];
   const double by = (double)(at->start - at->end);
   if (by > 0 && finding_add(findings, CHECK_NEGATIVE_TIME, by, at->byte)) {
     pd_text_time(text, sizeof text, by);
@@ -22,8 +22,8 @@ static void check_length(const check_rows *rows, const check_work *at, check_clo
   /* A coarse clock rounds short work to nothing. */
   const bool is_empty = at->start == at->end && clock.device_ns < CHECK_COARSE_NS;
   if (is_empty && finding_add(findings, CHECK_ZERO_TIME, 0, at->byte))
-    finding_say(findings, CHECK_ZERO_TIME, "\"%s\" (number %llu)", check_rows_name(rows, at->name),
-                (unsigned long long)at->correlation);
+    finding_say(findings, CHECK_ZERO_TIME, "\"%s\" (%s)", check_rows_name(rows, at->name),
+                check_number(number, at->correlation));
 }
 
 /* PCI Express: 16 lanes of 8, 16, 32 and 64 GT/s with their coding carry 15.8, 31.5, 63.0 and 121 GB/s one way; NVLink

@@ -2,6 +2,7 @@
 #include "check_device_rows.h"
 
 #include "trace/sort.h"
+#include "trace/trace_steps.h"
 
 #include <pdhost/quantity.h>
 
@@ -69,31 +70,31 @@ static void check_order(const check_rows *rows, check_clock clock, check_finding
 }
 
 /* Calls are numbered one after the other, in a process: a record with a number below that of every call in the file was
- * launched before the recording began. Without a number its place tells: a stream is a queue. */
-static pd_status check_orphans(const check_rows *rows, const uint32_t *by_start, uint64_t lowest,
-                               check_findings *findings) {
+ * launched before the recording began. A record without a number cannot be tied to its call. */
+static void check_orphans(const check_rows *rows, const uint32_t *by_start, uint64_t lowest, check_findings *findings) {
   const check_work *works = rows->works.data;
-  bool *begun = calloc(rows->streams.count + 1, sizeof *begun);
-  if (!begun) return PD_NO_MEMORY;
-  uint64_t backlog = 0;
+  uint64_t backlog = 0, unnumbered = 0;
   for (uint64_t i = 0; i < rows->works.count; i++) {
     const check_work *at = &works[by_start[i]];
-    if (at->call != PD_NONE) {
-      begun[at->stream] = true;
-    } else if (at->correlation ? at->correlation < lowest : !begun[at->stream]) {
+    char number[CHECK_NUMBER];
+    if (at->call != PD_NONE) continue;
+    unnumbered += !at->correlation;
+    if (at->correlation && at->correlation < lowest) {
       backlog++;
     } else if (finding_add(findings, CHECK_WORK_WITHOUT_LAUNCH, (double)(at->end - at->start), at->byte)) {
       char text[32];
       pd_text_time(text, sizeof text, (double)(at->end - at->start));
-      finding_say(findings, CHECK_WORK_WITHOUT_LAUNCH, "\"%s\" (%s, number %llu) has no call",
-                  check_rows_name(rows, at->name), text, (unsigned long long)at->correlation);
+      finding_say(findings, CHECK_WORK_WITHOUT_LAUNCH, "\"%s\" (%s, %s) has no call", check_rows_name(rows, at->name),
+                  text, check_number(number, at->correlation));
     }
   }
   if (backlog)
     finding_note(findings, "device records without a call, launched before the recording began: %llu of %llu",
                  (unsigned long long)backlog, (unsigned long long)rows->works.count);
-  free(begun);
-  return PD_OK;
+  if (unnumbered) {
+    char text[96];
+    finding_note(findings, "%s", trace_unnumbered_text(text, sizeof text, unnumbered));
+  }
 }
 
 static bool holds(const check_rows *rows, uint32_t name, const char *word) {
@@ -109,6 +110,7 @@ static void check_barren(const check_rows *rows, const uint32_t *by_start, const
   uint32_t captures = 0;
   for (uint64_t i = 0; i < rows->calls.count; i++) {
     const check_call *at = &calls[by_start[i]];
+    char number[CHECK_NUMBER];
     if (at->api == PD_API_OTHER && holds(rows, at->name, "StreamBeginCapture")) captures++;
     if (at->api == PD_API_OTHER && holds(rows, at->name, "StreamEndCapture") && captures) captures--;
     if (launched[by_start[i]] || at->result != 0 || captures) continue;
@@ -117,8 +119,8 @@ static void check_barren(const check_rows *rows, const uint32_t *by_start, const
     if (highest && at->correlation > highest) {
       late++;
     } else if (finding_add(findings, CHECK_LAUNCH_WITHOUT_WORK, 0, at->byte)) {
-      finding_say(findings, CHECK_LAUNCH_WITHOUT_WORK, "%s (number %llu) has no device record",
-                  check_rows_name(rows, at->name), (unsigned long long)at->correlation);
+      finding_say(findings, CHECK_LAUNCH_WITHOUT_WORK, "%s (%s) has no device record", check_rows_name(rows, at->name),
+                  check_number(number, at->correlation));
     }
   }
   if (empty)
@@ -169,17 +171,16 @@ static pd_status check_all(check_rows *rows, check_clock clock, uint32_t *order,
   if (!rows->is_merged) join(rows, order);
   mark_launched(rows, order, launched);
   check_order(rows, clock, findings);
-  pd_status status = PD_OK;
   if (!rows->is_merged) {
     for (uint64_t i = 0; i < rows->calls.count; i++) order[i] = (uint32_t)i;
     sort_runs(order, order + room, rows->calls.count, start_after, rows->calls.data);
     check_barren(rows, order, launched, highest_work(rows), findings);
     for (uint64_t i = 0; i < rows->works.count; i++) order[i] = (uint32_t)i;
     sort_runs(order, order + room, rows->works.count, work_after, rows->works.data);
-    status = check_orphans(rows, order, lowest_call(rows), findings);
+    check_orphans(rows, order, lowest_call(rows), findings);
   }
   free(launched);
-  return status;
+  return PD_OK;
 }
 
 pd_status check_launches(check_rows *rows, check_clock clock, check_findings *findings) {

@@ -323,6 +323,12 @@ const char *check_rows_name(const check_rows *self, uint32_t id) {
   return text;
 }
 
+const char *check_number(char *text, uint64_t correlation) {
+  if (!correlation) return "no number";
+  snprintf(text, CHECK_NUMBER, "number %llu", (unsigned long long)correlation);
+  return text;
+}
+
 const pd_device_props *check_rows_device(const check_rows *self, uint32_t stream) {
   const pd_stream_row *streams = self->streams.data;
   for (uint32_t i = 0; i < self->source.device_count; i++)

@@ -66,6 +66,9 @@ void check_rows_take(check_rows *self, const pd_trace *trace);
 
 /* The text of string `id`, cut to what fits into a sentence. Valid until the next-but-three call. */
 const char *check_rows_name(const check_rows *self, uint32_t id);
+enum { CHECK_NUMBER = 32 };
+/* "number 7", written into `text` of CHECK_NUMBER bytes; "no number" where there is none. */
+const char *check_number(char *text, uint64_t correlation);
 /* The device that stream `stream` is on; NULL: the file does not describe it. */
 const pd_device_props *check_rows_device(const check_rows *self, uint32_t stream);
 /* The earliest and latest time of any row; false: there is none. */

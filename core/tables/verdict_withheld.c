@@ -28,6 +28,17 @@ static const char *too_few_steps(const trace_facts *facts, arena *memory) {
                       facts_is_read(facts->trace) ? ": record more of them" : "");
 }
 
+/* Records of another program that no number ties to the calls. NULL: there are few. */
+static const char *unnumbered(const trace_facts *facts, arena *memory) {
+  uint64_t count = 0;
+  char text[96];
+  for (uint64_t i = 0; i < facts->activity_count; i++) count += !facts_activity(facts, i)->detail.correlation;
+  if (!facts_is_read(facts->trace) || !facts->call_count ||
+      (double)count <= (1 - VERDICT_MIN_COVERAGE) * (double)facts->activity_count)
+    return NULL;
+  return arena_format(memory, "withheld: %s", trace_unnumbered_text(text, sizeof text, count));
+}
+
 /* Launches of another program's recording that have no device record, where all but a few are its last ones. NULL: they
  * are not. */
 static const char *late_launches(const trace_facts *facts, arena *memory) {
@@ -66,6 +77,9 @@ static reason reason_of(const trace_facts *facts, const gains *of, arena *memory
         "withheld: operations ran, and not one launch of theirs was recorded",
         "Record the runtime's calls too, so that device work is tied to its launches. The notes say if the file "
         "has records of a device that are not read."};
+  const char *without_number = unnumbered(facts, memory);
+  if (without_number)
+    return (reason){without_number, "Analyse the file as the profiler wrote it, with the numbers of its calls."};
   const char *late = coverage < VERDICT_MIN_COVERAGE ? late_launches(facts, memory) : NULL;
   if (late) return (reason){late, "Synchronise with the device before the recording ends, or record for longer."};
   if (coverage < VERDICT_MIN_COVERAGE)

@@ -4,6 +4,7 @@
 #include "merge.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 uint64_t trace_last_number(const pd_trace *trace) {
@@ -23,6 +24,12 @@ uint64_t trace_late_launches(const pd_trace *trace) {
     late += call->step != PD_NONE && trace_is_late(call, last);
   }
   return late;
+}
+
+const char *trace_unnumbered_text(char *text, size_t room, uint64_t count) {
+  snprintf(text, room, "%llu device record%s no correlation, so %s not known", (unsigned long long)count,
+           count == 1 ? " carries" : "s carry", count == 1 ? "its launch is" : "their launches are");
+  return text;
 }
 
 static void place_ranges(pd_trace *trace, step_cursor cursor) {

@@ -27,6 +27,9 @@ static inline bool trace_is_late(const pd_call *call, uint64_t last) {
 /* How many of the steps' launches are late. */
 uint64_t trace_late_launches(const pd_trace *trace);
 
+/* "7 device records carry no correlation, so their launches are not known". Returns `text`. */
+const char *trace_unnumbered_text(char *text, size_t room, uint64_t count);
+
 /* Gives the trace these steps, in order and back to back, in place of those that it has. A call belongs to the step in
  * which it starts, a device record to the step of its call. Waits for the loader are taken from PD_RANGE_DATALOADER on
  * the loop's thread; the measured part of a step begins after those that come before its first launch. The window

@@ -32,7 +32,6 @@ typedef enum kineto_category {
 /* X(field, key): numbers of an event's args. */
 #define KINETO_ARGS(X)                                                                                                 \
   X(correlation, "correlation")                                                                                        \
-  X(external, "External id")                                                                                           \
   X(device, "device")                                                                                                  \
   X(context, "context")                                                                                                \
   X(stream, "stream")                                                                                                  \

@@ -86,8 +86,9 @@ static void take_python(kineto_reader *self, kineto_event *event, const kineto_n
     intake->frame(intake, thread_of(self, event), name->id, event->start_ns, event->start_ns + event->duration_ns);
 }
 
+/* "External id" is the operation's, and no number of a call. */
 static uint64_t correlation_of(const kineto_args *args) {
-  const int64_t number = KINETO_GET(args, correlation, KINETO_GET(args, external, 0));
+  const int64_t number = KINETO_GET(args, correlation, 0);
   return number > 0 ? (uint64_t)number : 0;
 }
 

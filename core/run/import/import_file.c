@@ -89,13 +89,18 @@ static void tell_start(const import_reader *self, const pd_trace *trace) {
            *name ? " of " : "", name, text);
 }
 
-/* Each program that does not wait for the device before its recording ends has a few of them. Where events are missing,
- * theirs may be among these. */
+/* A program that does not wait for the device before its recording ends has a few of them. Where other launches have no
+ * device record either, records are missing, and theirs may be among these. */
 static void tell_late(const import_reader *self, const pd_trace *trace) {
   const uint64_t late = trace_late_launches(trace);
-  uint64_t launches = 0;
-  for (uint64_t i = 0; i < trace->steps.count; i++) launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
-  if (trace->partial || (double)late <= (1 - VERDICT_MIN_COVERAGE) * (double)launches) return;
+  uint64_t launches = 0, matched = 0;
+  for (uint64_t i = 0; i < trace->steps.count; i++) {
+    launches += PD_AT(pd_trace_step, &trace->steps, i)->launches;
+    matched += PD_AT(pd_trace_step, &trace->steps, i)->matched;
+  }
+  if ((double)matched >= VERDICT_MIN_COVERAGE * (double)launches ||
+      (double)matched < VERDICT_MIN_COVERAGE * (double)(launches - late))
+    return;
   log_line(
       PD_LOG_WARN, NULL,
       "%s: launches at its end without a device record: %llu of %llu; their work may have run after the recording: "

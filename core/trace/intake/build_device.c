@@ -166,7 +166,8 @@ static uint32_t call_of(const pd_call *calls, const uint32_t *order, uint64_t co
 static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   const pd_call *calls = self->trace->calls.data;
   const uint64_t call_count = self->trace->calls.count;
-  uint64_t at = 0, early = 0;
+  uint64_t at = 0, early = 0, unnumbered = 0;
+  char text[96];
   uint32_t *works = trace_scratch_alloc(count, 2 * sizeof *works);
   uint32_t *order = trace_scratch_alloc(call_count, 2 * sizeof *order);
   if (works && order) {
@@ -176,6 +177,7 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
     sort_runs(order, order + call_count, call_count, call_number_after, calls);
     for (uint64_t i = 0; i < count; i++) {
       pd_device_row *row = &rows[works[i]];
+      unnumbered += call_count && !row->detail.correlation;
       row->call = call_of(calls, order, call_count, &at, row);
       if (row->call == PD_NONE) continue;
       row->range = calls[row->call].range;
@@ -187,6 +189,7 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   free(order);
   intake_build_odd(self, early, PD_ODD_DAMAGE, "%llu device records begin before the call that launched them",
                    (unsigned long long)early);
+  intake_build_odd(self, unnumbered, PD_ODD_DAMAGE, "%s", trace_unnumbered_text(text, sizeof text, unnumbered));
   return good ? PD_OK : PD_NO_MEMORY;
 }
 

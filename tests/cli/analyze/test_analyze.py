@@ -219,6 +219,7 @@ class Analyze(Case):
         self.assertEqual(code, 7, out + err)
         self.assertIn("withheld: only 87.50 % of the launches have their device record What helps Record fewer steps",
                       " ".join(out.split()))
+        self.assertNotIn("at its end", err)
         self.assertIn("pdhost: warn: only 87.50 % of the launches have their device record: the figures", err)
 
     def test_every_sink_takes_it(self):

@@ -160,6 +160,26 @@ class Check(Case):
             self.made.events.remove(self.call_of(work))
         self.assert_only("work_without_launch", 2)
 
+    def test_device_records_without_a_number(self):
+        kernels = [event for event in self.made.events if event["cat"] == "kernel"]
+        for number, work in enumerate(kernels):
+            del work["args"]["correlation"]
+            work["args"]["External id"] = number + 1 # of its operation
+        kinds, file = self.found()
+        self.assertEqual(kinds["work_without_launch"]["count"], 15)
+        self.assertIn('"gemm_kernel" (200 us, no number) has no call', kinds["work_without_launch"]["worst"])
+        self.assertIn("15 device records carry no correlation, so their launches are not known", file["notes"])
+        self.assertNotIn("before the recording began", " ".join(file["notes"]))
+        self.assertNotIn("number 0", json.dumps(file))
+
+    def test_one_of_no_length_without_a_number(self):
+        work, = self.some(1, "kernel")
+        work["dur"] = 0
+        del work["args"]["correlation"]
+        kinds, file = self.found()
+        self.assertIn("(no number)", kinds["zero_time"]["worst"])
+        self.assertIn("1 device record carries no correlation, so its launch is not known", file["notes"])
+
     def test_work_launched_before_the_recording(self):
         first = [event for event in self.made.events if event["cat"] == "gpu_memcpy"][0]
         self.made.events.remove(self.call_of(first))

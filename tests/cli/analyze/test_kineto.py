@@ -226,6 +226,18 @@ class Kineto(MadeKinetoCase):
         self.assertEqual(figures["coverage"], 1)
         self.assertEqual(sum(figures["lost"].values()), 0)
 
+    def test_device_records_without_a_number_are_no_drops(self):
+        made = MadeTrace(steps=8)
+        for event in made.events:
+            if event["cat"] == "kernel":
+                event["args"]["External id"] = event["args"].pop("correlation") # of its operation
+        made.write(self.path("made.json"))
+        code, out, err = self.run_pdhost("analyze", "made.json", watch=False)
+        self.assertEqual(code, 7, out + err)
+        said = "24 device records carry no correlation, so their launches are not known"
+        self.assertIn(f"withheld: {said} What helps Analyse the file as the profiler wrote it", " ".join(out.split()))
+        self.assertIn(f"made.json: {said}", err)
+
     def test_a_set_of_no_bytes_is_no_loss(self):
         made = MadeTrace()
         made.host("cuda_runtime", "cudaMemsetAsync", 2500.0, 1.0, cbid=51, correlation=99999)
