@@ -46,8 +46,9 @@ static void print_file(const check_file *file) {
     printf(": %u kind%s of findings", found, found == 1 ? "" : "s");
   else
     fputs(": no findings", stdout);
-  printf(" in %llu device records, %llu calls and %llu ranges (%s)\n", (unsigned long long)file->works,
-         (unsigned long long)file->calls, (unsigned long long)file->ranges, file->reader);
+  printf(" in %llu device record%s, %llu call%s and %llu range%s (%s)\n", (unsigned long long)file->works,
+         file->works == 1 ? "" : "s", (unsigned long long)file->calls, file->calls == 1 ? "" : "s",
+         (unsigned long long)file->ranges, file->ranges == 1 ? "" : "s", file->reader);
   print_findings(&file->findings);
 }
 

@@ -96,8 +96,8 @@ static int exit_code(const run_state *run, const config *settings, const pd_summ
   }
   if (summary->profile == PD_PROFILE_FULL && summary->coverage < COVERAGE_TRUSTED) {
     log_line(PD_LOG_WARN, NULL,
-             "only %.4f of the launches have their device record: the figures of this run are not to be trusted",
-             summary->coverage);
+             "only %.2f %% of the launches have their device record: the figures of this run are not to be trusted",
+             100 * summary->coverage);
     return CODE_UNTRUSTED;
   }
   return CODE_DONE;

@@ -46,7 +46,7 @@ static void report(sink_set *set, sink_row *row, pd_status status, const char *w
     set->folder_told = true;
     return;
   }
-  error_line_print(FAULT_OUTPUT, NULL, "sink %s: %s: %s; the run goes on without it", row->name, what,
+  error_line_print(FAULT_OUTPUT, NULL, "sink %s: %s: %s; the other outputs are written", row->name, what,
                    message[0] ? message : service_status_text(status));
 }
 

@@ -5,6 +5,7 @@
 #include "words_map.h"
 #include "words_trace_map.h"
 
+#include "check/finding.h"
 #include "tables/registry.h"
 #include "config/config_sections.h"
 #include "base/wrap.h"
@@ -32,6 +33,9 @@ static const entry printed[] = {WORDS_PRINTED(X)}, of_run[] = {WORDS_RUN(X)}, of
 #define X(name, value, text) {#name, (text)},
 static const entry of_losses[] = {PD_LOSS_MAP(X)};
 #undef X
+#define X(name, key, text) {(key), (text)},
+static const entry of_checks[] = {CHECK_KINDS(X)};
+#undef X
 
 #define PLACE(name, of)                                                                                                \
   { (name), (of), sizeof(of) / sizeof(of)[0] }
@@ -44,7 +48,8 @@ static const place places[] = {PLACE("what is printed", printed),
                                PLACE("a trace", of_trace),
                                PLACE("TensorBoard", of_tensorboard),
                                PLACE("a table of a run", of_tables),
-                               PLACE("what was lost", of_losses)};
+                               PLACE("what was lost", of_losses),
+                               PLACE("findings of pdhost check", of_checks)};
 enum { PLACE_COUNT = sizeof places / sizeof places[0] };
 
 /* ---- words ---- */

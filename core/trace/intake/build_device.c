@@ -187,8 +187,9 @@ static pd_status join(intake_build *self, pd_device_row *rows, uint64_t count) {
   const bool good = works && order;
   free(works);
   free(order);
-  intake_build_odd(self, early, PD_ODD_DAMAGE, "%llu device records begin before the call that launched them",
-                   (unsigned long long)early);
+  intake_build_odd(self, early, PD_ODD_DAMAGE, "%llu device %s", (unsigned long long)early,
+                   early == 1 ? "record begins before the call that launched it"
+                              : "records begin before the call that launched them");
   intake_build_odd(self, unnumbered, PD_ODD_DAMAGE, "%s", trace_unnumbered_text(text, sizeof text, unnumbered));
   return good ? PD_OK : PD_NO_MEMORY;
 }

@@ -132,8 +132,9 @@ pd_status intake_build_ranges(intake_build *self) {
     add_range(self, given, (uint32_t)i, &open, &cut);
   }
   free(order);
-  intake_build_odd(self, cut, PD_ODD_DAMAGE, "%llu host ranges end after the range around them and are cut to it",
-                   (unsigned long long)cut);
+  intake_build_odd(self, cut, PD_ODD_DAMAGE, "%llu host %s cut to it", (unsigned long long)cut,
+                   cut == 1 ? "range ends after the range around it and is"
+                            : "ranges end after the range around them and are");
   return PD_OK;
 }
 

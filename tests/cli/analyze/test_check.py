@@ -255,6 +255,13 @@ class Check(Case):
         self.assertIn("made.json: 1 kind of findings in", out)
         self.assertRegex(out, r"zero_time +1  device records without a length\n +worst: \"bad\\x1b\[31mname\"")
 
+    def test_one_of_each_is_no_plural(self):
+        made = MadeTrace(steps=0)
+        made.launch("aten::linear", "gemm_kernel", 10.0, 20.125, 100.375)
+        made.write(self.path("made.json"))
+        code, out, _ = self.run_pdhost("check", "made.json", watch=False)
+        self.assertEqual((code, out), (0, "made.json: no findings in 1 device record, 1 call and 1 range (kineto)\n"))
+
     # ---- several files
 
     def ranks(self, count=2, shift_us=0.0, **head):
@@ -398,6 +405,9 @@ class Check(Case):
             page = file.read()
         self.assertGreater(len(kinds), 10)
         self.assertEqual([kind for kind in kinds if f"`{kind}`" not in page], [])
+        for kind in kinds:
+            code, out, err = self.run_pdhost("explain", kind, watch=False)
+            self.assertEqual((code, f"{kind}   in findings of pdhost check" in out), (0, True), out + err)
 
     def test_samples(self):
         """Clean traces of others, where this machine has them."""

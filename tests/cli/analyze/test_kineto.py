@@ -217,7 +217,20 @@ class Kineto(MadeKinetoCase):
         made.host("cpu_op", "aten::outer", 10.0, 50.0)
         made.host("cpu_op", "aten::inner", 20.0, 60.0)
         _, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
-        self.assertRegex(err, r"\d+ host ranges end after the range around them and are cut to it")
+        self.assertIn("1 host range ends after the range around it and is cut to it", err)
+        made.host("cpu_op", "aten::outer", 1010.0, 50.0)
+        made.host("cpu_op", "aten::inner", 1020.0, 60.0)
+        _, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+        self.assertIn("2 host ranges end after the range around them and are cut to it", err)
+
+    def test_device_records_before_their_launch(self):
+        made = MadeTrace()
+        works = [event for event in made.events if event["cat"] == "kernel"]
+        for work, said in ((works[0], "1 device record begins before the call that launched it"),
+                           (works[3], "2 device records begin before the call that launched them")):
+            work["ts"], work["dur"] = work["ts"] - 20, 5.0
+            _, err = self.read(json.dumps({**made.head, "traceEvents": made.events}))
+            self.assertIn(said, err)
 
     def test_work_launched_before_the_file_is_no_loss(self):
         made = MadeTrace()

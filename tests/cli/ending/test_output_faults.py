@@ -248,7 +248,7 @@ class OutputFaults(Case):
                                       "chrome_trace", "--trace_dir", "traces")
         self.assertEqual(code, 8, err)
         self.assertEqual(self.errors(err), ["pdhost: error: sink json: closing: /dev/full: cannot be written: No space "
-                                            "left on device; the run goes on without it"])
+                                            "left on device; the other outputs are written"])
         self.assertEqual(len(glob.glob(self.path("traces/*.pt.trace.json"))), 1)
 
     def closed(self, which, *arguments):
@@ -264,7 +264,7 @@ class OutputFaults(Case):
                 self.assertEqual(self.json("metrics.json")["scenario"], "control")
                 self.assertEqual("Where the step goes" in out, expected == 0)
         self.assertEqual(self.errors(err), ["pdhost: error: sink table: closing: standard output: cannot be written: Bad "
-                                            "file descriptor; the run goes on without it"])
+                                            "file descriptor; the other outputs are written"])
 
     def test_what_has_to_be_printed_is_missed_where_standard_output_is_closed(self):
         commands = [("--help",), ("--version",), ("--list",), ("ab", "--help"), ("compare", "--help"), ("sweep", "--help"),
@@ -279,7 +279,7 @@ class OutputFaults(Case):
         code, _, err = self.closed(">/dev/full", *run, "table")
         self.assertEqual((code, self.errors(err)),
                          (8, ["pdhost: error: sink table: closing: standard output: cannot be written: No space left on "
-                              "device; the run goes on without it"]))
+                              "device; the other outputs are written"]))
         code, _, err = self.run_pdhost(*run, "chrome_trace:path=-", watch=False)
         self.assertEqual(code, 0, err)
         self.assertIn("pdhost: wrote standard output\n", err)
@@ -288,7 +288,7 @@ class OutputFaults(Case):
         code, _, err = self.run_small("--scenario", "control", "--sink", "table:path=", "--sink", JSON)
         self.assertEqual((code, self.errors(err)),
                          (8, ["pdhost: error: sink table: cannot be opened: the path is empty: name a file, or - for "
-                              "standard output; the run goes on without it"]), err)
+                              "standard output; the other outputs are written"]), err)
         self.assertEqual(self.json("metrics.json")["outcome"], "complete")
         code, _, err = self.run_small("--scenario", "control", "--output_json", "", "--sink", "json", "--profile_steps", "1")
         self.assertEqual(code, 0, err) # as --help-plugin json.output_json says
