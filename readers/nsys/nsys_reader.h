@@ -58,7 +58,7 @@ bool nsys_open_rows(nsys_reader *self, nsys_rows *rows, const char *table, const
 /* Closes it, and tells the user what of it could not be read. */
 void nsys_close_rows(nsys_reader *self, nsys_rows *rows);
 
-/* Tells which of `columns`, one blank between two, the table lacks; without them its rows are no events. */
+/* Tells which of `columns`, one blank between two, the table lacks; its rows are not read as events without them. */
 void nsys_tell_lacking(nsys_reader *self, const char *table, const char *columns);
 
 void nsys_read_calls(nsys_reader *self);

@@ -219,7 +219,7 @@ static int finish(import_state *self) {
     fprintf(stderr, "pdhost: wrote %s\n", line);
   if (signals_pending()) return 128 + signals_pending();
   if (failed) return CODE_OUTPUT;
-  /* Of late launches nothing was lost: what the file holds is right. */
+  /* Nothing was lost of late launches: what the file holds is right. */
   const double in_time = (double)(self->launches - self->late);
   if (self->profile == PD_PROFILE_FULL && (double)self->matched < COVERAGE_TRUSTED * in_time) {
     log_line(PD_LOG_WARN, NULL,
