@@ -169,7 +169,7 @@ class TopRecording(Record):
     def test_a_program_under_way(self):
         process, pid = self.recording("until_stopped")
         for asked in (process.pid, pid):
-            out = self.until(asked, r"launching +(?!0\.0)\d")
+            out = self.until(asked, r"(?s)GPUs at work +1\n.*launching +(?!0\.0)\d")
             self.assertRegex(out, rf"^pdhost {process.pid}: .*\n\nThe recording +going on, 1 process\nFirst call +\d")
             self.assertRegex(out, r"A second +[1-9]\d* launches\nGPUs at work +1\n")
             shares = dict(re.findall(r"^  (kernels|copies|sets|idle) +([\d.]+) %$", out, re.M))
