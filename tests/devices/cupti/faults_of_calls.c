@@ -76,18 +76,22 @@ PD_TEST(cupti_faults, bears_callbacks_after_its_end) {
   kept_record_free(&record);
 }
 
+static void request_large(void) {
+  size_t bytes = 0;
+  while (bytes != 4 << 20)
+    (void)fake_request(&bytes); /* a small one first, and where the machine is busy more of them */
+}
+
 /* A launching thread finds a large buffer mapped and faulted in before it asks. */
 PD_TEST(cupti_faults, maps_the_next_buffer_before_it_is_asked_for) {
   const struct timespec moment = {.tv_nsec = 1000000};
-  size_t bytes;
   open_collect(CUPTI_BETWEEN_DISABLE);
-  for (int i = 0; i < 3; i++) (void)fake_request(&bytes); /* a small one, then two of the four large ones */
+  for (int i = 0; i < 2; i++) request_large(); /* two of the four */
   (void)counts();
   cr_assert_eq(atomic_load(&mapped_beside), 0);
-  (void)fake_request(&bytes);
+  request_large();
   for (int i = 0; i < 10000 && !atomic_load(&mapped_beside); i++) nanosleep(&moment, NULL);
   cr_assert_eq(atomic_load(&mapped_beside), 1);
-  cr_assert_eq(bytes, 4 << 20);
   close_collect();
 }
 

@@ -80,6 +80,7 @@ pd_status cupti_buffers_open(cupti_buffers *self, uint64_t max_bytes, uint32_t s
   memset(self, 0, sizeof *self);
   self->generation = atomic_fetch_add(&generations, 1) + 1;
   self->max_bytes = max_bytes;
+  self->fast_ns = FAST_NS;
   self->slot_count = max_bytes / CUPTI_SMALL_BYTES > 16384 ? 16384 : (uint32_t)(max_bytes / CUPTI_SMALL_BYTES);
   self->slots = calloc(self->slot_count + 1, sizeof *self->slots);
   if (!self->slots) return PD_NO_MEMORY;
@@ -111,7 +112,7 @@ bool cupti_buffers_close(cupti_buffers *self) {
 
 uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes) {
   const int64_t now_ns = pd_monotonic_ns();
-  const bool large = thread_generation == self->generation && now_ns - thread_taken_ns < FAST_NS;
+  const bool large = thread_generation == self->generation && now_ns - thread_taken_ns < self->fast_ns;
   cupti_buffer *buffer = pop_free(self, large);
   if (!buffer) buffer = map_buffer(self, large);
   if (!buffer) buffer = pop_free(self, !large);

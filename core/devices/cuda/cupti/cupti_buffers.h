@@ -37,7 +37,8 @@ typedef struct cupti_buffers {
   uint32_t slot_count;
   uint32_t generation; /* tells pools apart in the threads' own counters */
   uint64_t max_bytes;
-  _Atomic uint32_t used;                               /* slots mapped or being mapped */
+  int64_t fast_ns;       /* a thread that takes its next buffer within this time gets a large one */
+  _Atomic uint32_t used; /* slots mapped or being mapped */
   _Atomic uint32_t free_small_count, free_large_count; /* may lag behind the lists */
   _Atomic uint64_t free_small, free_large; /* a counter against reuse in the upper half, slot + 1 in the lower */
   _Atomic uint32_t queue;                  /* slot + 1 of the newest completed one */
@@ -51,7 +52,8 @@ pd_status cupti_buffers_open(cupti_buffers *self, uint64_t max_bytes, uint32_t s
 /* Unmaps what CUPTI does not hold; returns whether that was all. What it holds stays mapped for good. */
 bool cupti_buffers_close(cupti_buffers *self);
 
-/* A zeroed buffer, aligned to a page, or NULL at the limit. A thread's first one is small. [any thread] */
+/* A zeroed buffer, aligned to a page, or NULL at the limit. A thread's first one is small, and so are those of a
+ * thread that fills them slowly. [any thread] */
 uint8_t *cupti_buffers_take(cupti_buffers *self, size_t *bytes);
 /* Gives a buffer to the decoder. False where it was not CUPTI's. [any thread] */
 bool cupti_buffers_complete(cupti_buffers *self, uint8_t *data, size_t valid_bytes);
