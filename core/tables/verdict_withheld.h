@@ -13,8 +13,7 @@ typedef struct verdict_remedy {
   bool steps_unknown; /* the window is another program's, whose steps were not named, and which nothing showed */
 } verdict_remedy;
 
-/* Whether the program marks no steps, and none were found: the window is then the whole recording, shown as one step.
- */
+/* The program marks no steps, and none were found. The window is then the whole recording, shown as one step. */
 bool verdict_steps_unknown(const trace_facts *facts);
 /* "withheld: 3 active steps are too few, 5 are needed", in the arena; NULL: the gains are to be trusted.
  * `remedy`, unless it is NULL, then says what to do about it; else it is left alone. */

@@ -86,9 +86,9 @@ typedef struct rank_figures {
 } rank_figures;
 
 typedef struct rank_summary {
-  char
-      withheld[RANK_SPANS_TEXT]; /* why there is nothing to say of the files together, and no rank here; "": there is */
-  rank_figures *ranks;           /* by rank */
+  /* Why nothing can be said of the files together. There is then no rank here. "": something can. */
+  char withheld[RANK_SPANS_TEXT];
+  rank_figures *ranks; /* by rank */
   uint32_t count;
   uint32_t steps;              /* that all ranks have */
   uint64_t matched, unmatched; /* collectives that all ranks have, and that not all have */
