@@ -8,6 +8,7 @@ program's own code. The program never sees an exception of this file.
 """
 import atexit
 import functools
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -58,13 +59,26 @@ class Sampler:
     def owns(self, code):
         name = code.co_filename
         if name not in self.is_own:
-            path = name if name.startswith("<") else os.path.abspath(name)
+            path = name if name.startswith("<") else os.path.normpath(os.path.join(self.folder, name))
             foreign = path.startswith(self.foreign) or "/site-packages/" in path or "/dist-packages/" in path
             self.is_own[name] = None if foreign else path[len(self.folder):] if path.startswith(self.folder) else path
         return self.is_own[name]
 
     def look(self):
-        recorded, frames = 0, sys._current_frames()
+        """The program's objects must not end on this thread: their destructors may count on the program's own. So Python's
+        collector does not run here."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return self.tell_places(sys._current_frames())
+        finally:
+            if collects:
+                gc.enable()
+
+    def tell_places(self, frames):
+        """A frame holds variables of the program, so none is kept. Those of this thread hold `frames`, and would keep all."""
+        frames.pop(_thread.get_ident(), None)
+        recorded = 0
         for ident, number in list(self.threads.items()):
             frame = frames.get(ident)
             while frame is not None and not self.owns(frame.f_code):

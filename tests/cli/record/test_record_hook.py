@@ -1,8 +1,11 @@
 """pdhost record: its hook in Python. What fails in it is never the program's."""
+import gc
 import importlib.util
 import os
+import threading
 import types
 import unittest
+import weakref
 from unittest import mock
 
 HOOK = os.path.join(os.path.dirname(os.environ["PDHOST"]), os.pardir, "lib", "pdhost", "torch", "sitecustomize.py")
@@ -46,6 +49,34 @@ class Hook(unittest.TestCase):
                 with mock.patch.object(self.hook._thread, "get_native_id", return_value=number):
                     sampler.watch()
         self.assertEqual((list(sampler.threads.values()), start.call_count), ([12], 1))
+
+    def test_a_look_keeps_nothing_of_the_program_alive(self):
+        class Batch:
+            pass
+
+        def step():
+            batch = Batch()
+            look = threading.Thread(target=sampler.look)
+            look.start()
+            look.join()
+            return weakref.ref(batch)
+        sampler = self.hook.Sampler(self.library, os.path.dirname(__file__))
+        sampler.threads = {threading.get_ident(): threading.get_native_id()}
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.assertIsNone(step()())
+        self.assertRegex(self.library.pdhost_record_code.call_args[0][1], rb"^test_record_hook.py:\d+ \(step\)$")
+
+    def test_the_collector_of_python_does_not_run_in_a_look(self):
+        sampler, seen = self.hook.Sampler(self.library, "/"), []
+        self.addCleanup(gc.enable)
+        with mock.patch.object(self.hook.sys, "_current_frames", side_effect=lambda: seen.append(gc.isenabled()) or {}):
+            sampler.look()
+            seen.append(gc.isenabled())
+            gc.disable()  # as the program may
+            sampler.look()
+            seen.append(gc.isenabled())
+        self.assertEqual(seen, [False, True, False, False])
 
     def test_a_forked_child_has_a_sampler_of_its_own(self):
         sampler = self.hook.Sampler(self.library, "/")
