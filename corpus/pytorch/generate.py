@@ -2,7 +2,7 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--label FILE] [--turn FILE]
+       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--label FILE] [--signal] [--turn FILE]
        generate.py --list [--models NAMES] [--precisions NAMES] [--seed N]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
@@ -11,10 +11,11 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
-on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured last, in
-the same process, and is written to FILE. CELL is the name of a trace without its ending, as
-encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of all that name the same FILE, while
-others start or end. --list prints the cells in the order of the seed.
+on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured first, in
+the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
+parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits. CELL is the
+name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of
+all that name the same FILE, while others start or end. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
@@ -37,6 +38,7 @@ import json
 import os
 import random
 import re
+import signal
 import statistics
 import sys
 import time
@@ -48,6 +50,9 @@ from torch.profiler import ProfilerActivity, profile, schedule
 
 from loop_models import MODELS, Samples, model_of
 
+# Without it CUPTI stays when torch.profiler has ended, and what is measured after that launches 10 to 20 % more slowly
+# (pytorch/pytorch#146604).
+os.environ.setdefault('TEARDOWN_CUPTI', '1')
 DEVICE = torch.device('cuda')
 BLOCK_STEPS = 12
 BLOCK_PAIRS = (5, 9)  # at the least, and at the most in this many seconds
@@ -308,8 +313,14 @@ def turn(path):
         yield
 
 
-def run_cell(name, steps, profiles, trace_path, label_path, turn_path):
-    """The loop of one cell, as a job that somebody else records. steps None: what takes ten seconds, 10 to 200."""
+def tell_recorder():
+    """pdhost record --start-on-signal begins its recording, or ends it."""
+    os.kill(os.getppid(), signal.SIGUSR2)
+    time.sleep(0.5)
+
+
+def run_cell(name, arguments):
+    """The loop of one cell, as a job that somebody else records. No --steps: what takes ten seconds, 10 to 200."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
     if not parts or parts[4] not in CAUSES:
         sys.exit(f'generate.py: {name} is no cell; one is encoder_fp32_sync_forced_sync_16')
@@ -318,17 +329,23 @@ def run_cell(name, steps, profiles, trace_path, label_path, turn_path):
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
     program = Program(model_of(model), *cell[1:])
     kinds = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
-    with turn(turn_path):
-        step_us = program.run(20, True)
-        block = -(-(steps or max(10, min(200, int(10e6 / step_us)))) // 5)
-        with profile(activities=kinds) if profiles else contextlib.nullcontext():
-            blocks = [program.run(block, True) for _ in range(5)]
-        if trace_path:
-            program.record(trace_path, True)
-        if label_path:
+    with turn(arguments.turn):
+        if arguments.label:
             label = label_of(cell, program.effect(), graph_blocks_of(program, name))
-            with open(label_path, 'w', encoding='utf-8') as file:
+            with open(arguments.label, 'w', encoding='utf-8') as file:
                 file.write(json.dumps(label) + '\n')
+            if label['graph_share'] is None:
+                sys.exit(f'generate.py: {name}: its label is without graph_share, and the loop cannot go on')
+        step_us = program.run(20, True)
+        block = -(-(arguments.steps or max(10, min(200, int(10e6 / step_us)))) // 5)
+        if arguments.signal:
+            tell_recorder()
+        with profile(activities=kinds) if arguments.profile else contextlib.nullcontext():
+            blocks = [program.run(block, True) for _ in range(5)]
+        if arguments.signal:
+            tell_recorder()
+        if arguments.trace:
+            program.record(arguments.trace, True)
     print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
@@ -344,14 +361,15 @@ def main():
     parser.add_argument('--steps', type=int, help='of --run; without it, what takes ten seconds, 10 to 200')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
     parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')
-    parser.add_argument('--label', metavar='FILE', help='of --run: then measure what the cure saves, and write the label')
+    parser.add_argument('--label', metavar='FILE', help='of --run: first measure what the cure saves, and write the label')
+    parser.add_argument('--signal', action='store_true', help='of --run: SIGUSR2 to the parent before the steps and after them')
     parser.add_argument('--turn', metavar='FILE', help='of --run: make the steps while no other job has this file')
     arguments = parser.parse_args()
     if arguments.list:
         print(*(name_of(*cell) for cell in cells(arguments)), sep='\n')
         return
     if arguments.run:
-        run_cell(arguments.run, arguments.steps, arguments.profile, arguments.trace, arguments.label, arguments.turn)
+        run_cell(arguments.run, arguments)
         return
     if not arguments.folder:
         parser.error('FOLDER is missing')

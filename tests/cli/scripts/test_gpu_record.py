@@ -19,25 +19,30 @@ if sys.argv[1] != "analyze" or "bad" in trace:
     sys.exit("bad: no trace")
 shutil.copy(trace, out)
 '''
-# Plays pdhost record, which keeps its capture.
+# Plays pdhost record, which keeps its capture of what is done between two signals.
 RECORD = f"#!{sys.executable}" + r'''
-import json, os, subprocess, sys
-words = sys.argv[1:]
+import json, os, signal, subprocess, sys
+words, signals = sys.argv[1:], []
+signal.signal(signal.SIGUSR2, lambda *_: signals.append(words.index("--start-on-signal")))
 done = subprocess.run(words[words.index("--") + 1:], capture_output=True, text=True)
 print(done.stdout, end="")
 json.dump({"coverage": float(os.environ["COVERAGE"]), "step_rows": [0] * 9, "windows": []},
           open(next(word for word in words if word.startswith("json:")).split("=")[1], "w"))
 folder = words[words.index("--out") + 1]
 os.makedirs(folder)
-open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
+if len(signals) == 2:
+    open(os.path.join(folder, "1.pdcap"), "w").write("torch" if "--torch" in words else "plain")
 sys.exit(done.returncode)
 '''
 # Plays corpus/pytorch/generate.py, which has one cell of each seed; that of seed 6 ends before its label.
 GENERATE = r'''
-import json, sys
+import json, os, signal, sys, time
 words = sys.argv[1:]
 if "--list" in words:
     sys.exit(print("cell" + words[words.index("--seed") + 1]))
+for _ in range(words.count("--signal") * 2):
+    os.kill(os.getppid(), signal.SIGUSR2)
+    time.sleep(0.3)
 print("cell: step 5000 us")
 if words[words.index("--run") + 1] != "cell6":
     json.dump({"trace": "cell.pt.trace.json.gz", "step_us": 4000}, open(words[words.index("--label") + 1], "w"))

@@ -173,12 +173,13 @@ class GpuScripts(unittest.TestCase):
         self.file("tests/test_goldens", f"#!/bin/sh\ntouch '{started}'\nexec sleep 60\n")
         self.pdhost()
         running = subprocess.Popen([os.path.join(ROOT, "scripts", "gpu-check"), "--build", self.folder, "--out",
-                                    os.path.join(self.folder, "out")], stdout=subprocess.PIPE, text=True)
+                                    os.path.join(self.folder, "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while not os.path.exists(started) and running.poll() is None:
             time.sleep(0.01)
         running.send_signal(signal.SIGTERM)
-        said, _ = running.communicate(timeout=30)
+        said, rows = running.communicate(timeout=30)
         self.assertEqual(running.returncode, 128 + signal.SIGTERM, said)
+        self.assertRegex(rows, r"(?m)^test_cpu_ops +ok ") # as soon as it ended
         self.assertRegex(said, r"(?m)^test_cpu_ops +ok ")
         self.assertRegex(said, r"(?m)^test_goldens +CUT OFF .* were not run$")
         self.assertNotIn("test_cuda_fused", said)
