@@ -11,7 +11,7 @@ static bool slowly(scan_text text, double *out) {
   memcpy(copy, text.at, text.length);
   copy[text.length] = '\0';
   *out = strtod(copy, &after);
-  return *after == '\0' && isfinite(*out);
+  return after == copy + text.length && isfinite(*out);
 }
 
 static bool from_double(double value, int64_t *out) {
@@ -51,6 +51,33 @@ static bool eight_digits(const char *at, uint64_t *out) {
           (bytes >> 16 & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x0000271000000001)) >>
          32;
   return true;
+}
+
+/* As most times are written: 9 to 15 digits, a point, and three more, together times 1000. False: it is not so. */
+static bool take_time(scan_text text, int64_t *out) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  const size_t whole = text.length - 4, more = whole - 8; /* digits behind the first eight */
+  if (text.length < 13 || text.length > 19 || text.at[whole] != '.') return false;
+  uint64_t first, last;
+  char padded[8];
+  memset(padded, '0', sizeof padded);
+  memcpy(&last, text.at + whole - 8, sizeof last);
+  if (!eight_digits(text.at, &first)) return false;
+  const uint64_t kept = ~(UINT64_MAX >> 8 * more);
+  last = (last & kept) | (UINT64_C(0x3030303030303030) & ~kept);
+  memcpy(padded, &last, sizeof last);
+  if (!eight_digits(padded, &last)) return false;
+  const unsigned a = (unsigned char)text.at[whole + 1] - '0', b = (unsigned char)text.at[whole + 2] - '0',
+                 c = (unsigned char)text.at[whole + 3] - '0';
+  if (a > 9 || b > 9 || c > 9) return false;
+  *out = (int64_t)((first * tens[more] + last) * 1000 + a * 100 + b * 10 + c);
+  return true;
+#else
+  (void)text;
+  (void)out;
+  return false;
+#endif
 }
 
 /* Digits with an optional point, times 10^`places`. */
@@ -98,7 +125,7 @@ bool scan_integer(scan_text text, int64_t *out) {
     memcpy(copy, text.at, text.length);
     copy[text.length] = '\0';
     const long long value = strtoll(copy, &after, 10);
-    if (*after == '\0') {
+    if (after == copy + text.length) {
       *out = value;
       return true;
     }
@@ -106,7 +133,7 @@ bool scan_integer(scan_text text, int64_t *out) {
   return decimal(text, 0, out);
 }
 
-bool scan_thousandths(scan_text text, int64_t *out) { return decimal(text, 3, out); }
+bool scan_thousandths(scan_text text, int64_t *out) { return take_time(text, out) || decimal(text, 3, out); }
 
 /* Up to 15 digits are a double exactly, and so is 10^22: one division rounds once, as strtod does (Clinger, "How to
  * read floating point numbers accurately", 1990). */

@@ -20,7 +20,10 @@ static uint64_t hash_of(scan_text text) {
     hash ^= hash >> 32;
   }
   uint64_t rest = 0;
-  memcpy(&rest, at, left);
+  if (text.length >= 8)
+    memcpy(&rest, at + left - 8, 8); /* with bytes that were taken before: at once, not one by one */
+  else
+    memcpy(&rest, at, left);
   hash = (hash ^ rest) * 0xC4CEB9FE1A85EC53U;
   return hash ^ hash >> 29;
 }
