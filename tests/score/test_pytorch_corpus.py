@@ -31,6 +31,7 @@ def load():
 class Corpus(unittest.TestCase):
     def setUp(self):
         self.module = load()
+        self.gains = sys.modules["cells"].gains
 
     def cells(self, seed):
         given = types.SimpleNamespace(models="encoder,perceptron", precisions="fp32,bf16", seed=seed)
@@ -49,19 +50,20 @@ class Corpus(unittest.TestCase):
         self.assertEqual(sorted(self.cells(1)), sorted(self.cells(2)))
 
     def test_gains_are_what_was_measured(self):
-        self.assertEqual(self.module.gains("none", 0.02, 0.5), {"launch_bound": 0.5})
-        self.assertEqual(self.module.gains("input_bound", 0.4, 0.5), {"input_bound": 0.4, "launch_bound": 0.3})
-        self.assertEqual(self.module.gains("launch_bound", 0.4, 0.5), {"launch_bound": 0.7})
-        self.assertEqual(self.module.gains("allocator", 0.4, None), {"allocator": 0.4})
+        self.assertEqual(self.gains("none", 0.02, 0.5), {"launch_bound": 0.5})
+        self.assertEqual(self.gains("input_bound", 0.4, 0.5), {"input_bound": 0.4, "launch_bound": 0.3})
+        self.assertEqual(self.gains("launch_bound", 0.4, 0.5), {"launch_bound": 0.7})
+        self.assertEqual(self.gains("allocator", 0.4, None), {"allocator": 0.4})
 
     def test_pairs_are_measured_until_there_are_enough_or_time_is_up(self):
         for seconds, pairs in ((0, 9), (5, 5)):
             with patch.object(self.module.time, "monotonic", side_effect=itertools.count(0, seconds)):
                 self.assertEqual(len(self.module.repeated(lambda: 0)), pairs)
 
-    def run_cell(self, name, *given):
+    def run_cell(self, name, **given):
+        given = {"steps": None, "profile": False, "trace": None, "label": None, "signal": False, "turn": None, **given}
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.module.run_cell(name, *given)
+            self.module.run_cell(name, types.SimpleNamespace(**given))
         return out.getvalue()
 
     def test_a_cell_runs_as_a_job_with_and_without_profilers(self):
@@ -70,42 +72,47 @@ class Corpus(unittest.TestCase):
         for profiles in (False, True):
             self.module.profile.reset_mock()
             with tempfile.TemporaryDirectory() as folder:
-                out = self.run_cell("encoder_fp32_sync_forced_sync_16", 10, profiles, "a.json" if profiles else None, None,
-                                    os.path.join(folder, "turn") if profiles else None)
+                out = self.run_cell("encoder_fp32_sync_forced_sync_16", steps=10, profile=profiles, trace="a.json" if profiles else None,
+                                    turn=os.path.join(folder, "turn") if profiles else None)
             self.assertEqual(out, "encoder_fp32_sync_forced_sync_16: step 110 us\n")
             self.assertEqual(self.module.profile.called, profiles)
             traced = [call.args for call in self.module.Program.return_value.record.call_args_list]
             self.assertEqual(traced, [("a.json", True)] if profiles else [])
         with self.assertRaisesRegex(SystemExit, "encoder_fp32_sync_nothing_1 is no cell"):
-            self.module.run_cell("encoder_fp32_sync_nothing_1", 10, False, None, None, None)
+            self.run_cell("encoder_fp32_sync_nothing_1")
 
     def test_a_job_makes_as_many_steps_as_take_ten_seconds(self):
         for step_us, block in ((1e3, 40), (100e3, 20), (5e6, 2)):
             self.module.Program = MagicMock()
             run = self.module.Program.return_value.run
             run.return_value = step_us
-            self.run_cell("encoder_fp32_sync_none_0", None, False, None, None, None)
+            self.run_cell("encoder_fp32_sync_none_0")
             self.assertEqual([call.args for call in run.call_args_list], [(20, True)] + 5 * [(block, True)])
 
-    def test_a_job_measures_its_label_last(self):
+    def test_a_job_measures_its_label_before_anything_records_it(self):
+        """Its parent is told when it may, and when the steps are over."""
         self.module.Program = MagicMock()
         program = self.module.Program.return_value
         program.run.return_value = 100
         program.effect.return_value = [(60, 100), (50, 100), (65, 110)]
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, patch.object(self.module.os, "kill", program.kill), \
+                patch.object(self.module.time, "sleep"):
             path = os.path.join(folder, "label.json")
             for shares, graph, gains in (([0.5, 0.25, 0.3], 0.3, {"forced_sync": 0.4091, "launch_bound": 0.1773}),
                                          (RuntimeError("no\ngraph"), None, {"forced_sync": 0.4091})):
                 program.mock_calls.clear()
                 program.graph_shares.side_effect = [shares]
-                with contextlib.redirect_stderr(io.StringIO()) as said:
-                    self.run_cell("encoder_fp32_sync_forced_sync_16", 10, False, "a.json", path, None)
-                self.assertEqual([call[0] for call in program.mock_calls[-3:]], ["record", "effect", "graph_shares"])
+                with contextlib.redirect_stderr(io.StringIO()) as said, \
+                        self.assertRaisesRegex(SystemExit, "without graph_share") if graph is None else contextlib.nullcontext():
+                    self.run_cell("encoder_fp32_sync_forced_sync_16", trace="a.json", label=path, signal=True)
+                self.assertEqual([call[0] for call in program.mock_calls], ["effect", "graph_shares"] +
+                                 (["run", "kill", *5 * ["run"], "kill", "record"] if graph else []))
                 with open(path, encoding="utf-8") as file:
                     label = json.load(file)
                 self.assertEqual((label["trace"], label["step_us"], label["control_us"], label["graph_share"], label["gains"]),
                                  ("encoder_fp32_sync_forced_sync_16.pt.trace.json.gz", 100, 60, graph, gains))
                 self.assertEqual("not captured as a graph: no\n" in said.getvalue(), graph is None)
+        self.assertEqual(program.kill.call_args_list, 2 * [unittest.mock.call(os.getppid(), self.module.signal.SIGUSR2)])
 
     def test_cells_are_listed_in_the_order_of_the_seed(self):
         with patch.object(sys, "argv", ["generate.py", "--list", "--models", "encoder", "--seed", "3"]):
