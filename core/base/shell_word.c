@@ -23,3 +23,9 @@ char *shell_word_put(char *out, const char *word) {
   }
   return stpcpy(out, "'");
 }
+
+const char *shell_word_in(char *out, const char *word) {
+  if (shell_word_room(word) > SHELL_WORD_BYTES) return word;
+  (void)shell_word_put(out, word);
+  return out;
+}

@@ -207,8 +207,9 @@ static void start(const char *path, open_kind kind, error *err) {
     error_set(err, PD_IO, CODE_INTERNAL, "open: /bin/sh: %s", strerror(errno));
     return;
   }
+  char word[SHELL_WORD_BYTES];
   error_set(err, PD_UNSUPPORTED, CODE_USAGE, "open: no tool for %s is installed; see pdhost open %s",
-            open_kind_name(kind), path);
+            open_kind_name(kind), shell_word_in(word, path));
 }
 
 static int execute(const void *user, error *err) {

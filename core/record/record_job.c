@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/monotonic.h"
+#include "base/shell_word.h"
 #include "run/import/import.h"
 #include "config/run_folder.h"
 
@@ -109,9 +110,10 @@ static void tell_later(const job *self) {
   const char *folder = self->folder[0] ? self->folder : self->settings->run.trace_dir;
   const char *step = self->request->step;
   const bool is_one = self->path_count == 1;
+  char name[SHELL_WORD_BYTES], path[SHELL_WORD_BYTES];
   log_line(PD_LOG_WARN, NULL, "%s; the recording is kept; for its report: pdhost analyze %s%s%s%s%s", self->report.why,
-           step ? "--step '" : "", step ? step : "", step ? "' " : "", is_one ? self->paths[0] : folder,
-           is_one ? "" : "/*.pdcap");
+           step ? "--step " : "", step ? shell_word_in(name, step) : "", step ? " " : "",
+           shell_word_in(path, is_one ? self->paths[0] : folder), is_one ? "" : "/*.pdcap");
 }
 
 /* Where only the last seconds are kept they are written to captures first. How many processes are in the report. */

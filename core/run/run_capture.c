@@ -6,6 +6,7 @@
 #include "ranks/rank_live.h"
 #include "writing/feed.h"
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "capture/capture_find.h"
 #include "capture/capture_write.h"
 
@@ -201,6 +202,7 @@ void run_capture_close(run_state *run, bool stays) {
   struct run_capture *self = run->capture;
   if (!self) return;
   const bool kept = self->kept || stays;
+  char word[SHELL_WORD_BYTES];
   (void)capture_close(&self->writer, kept && !self->in_memory);
   tell_fault(self);
   board_tell_capture("", true); /* nothing is left to be rescued */
@@ -208,20 +210,21 @@ void run_capture_close(run_state *run, bool stays) {
     (void)unlink(self->path);
   else if (capture_finish(self->path) != PD_OK)
     log_line(PD_LOG_WARN, NULL, "%s: cannot get its final name: %s", self->path, strerror(errno));
-  if (stays) fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", self->path);
+  if (stays) fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", shell_word_in(word, self->path));
   board_tell_capture("", false);
   forget(run);
 }
 
 void run_capture_look(const char *folder, int depth) {
   capture_leftovers left;
+  char word[SHELL_WORD_BYTES];
   capture_find_left(folder, depth, &left);
   if (left.count == 1)
     log_line(PD_LOG_WARN, NULL, "an earlier run was killed before its results were written: pdhost recover %s",
-             left.rows[0].path);
+             shell_word_in(word, left.rows[0].path));
   else if (left.count)
     log_line(PD_LOG_WARN, NULL,
              "earlier runs were killed before their results were written, and left %u captures: pdhost recover %s",
-             left.count, folder);
+             left.count, shell_word_in(word, folder));
   capture_leftovers_free(&left);
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/monotonic.h"
 #include "base/progress_line.h"
+#include "base/shell_word.h"
 #include "base/signals.h"
 #include "capture/capture_write.h"
 
@@ -266,7 +267,8 @@ static void settle_capture(const supervisor *self, int held) {
       (void)unlink(at->capture);
     } else {
       (void)capture_finish(at->capture);
-      fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", at->capture);
+      char word[SHELL_WORD_BYTES];
+      fprintf(stderr, "pdhost: the capture stays: pdhost recover %s\n", shell_word_in(word, at->capture));
     }
   }
   if (held >= 0) (void)close(held);

@@ -26,3 +26,12 @@ PD_TEST(shell_word, unusual_ones_are_quoted) {
   expect("a\nb", "'a\nb'");
   expect("\xc3\xa4", "'\xc3\xa4'");
 }
+
+PD_TEST(shell_word, one_that_has_no_room_is_returned_as_it_is) {
+  static char out[SHELL_WORD_BYTES], word[SHELL_WORD_BYTES];
+  cr_assert_str_eq(shell_word_in(out, "a b"), "'a b'");
+  memset(word, ' ', sizeof word - 3);
+  cr_assert_eq(shell_word_in(out, word), out);
+  memset(word, ' ', sizeof word - 2);
+  cr_assert_eq(shell_word_in(out, word), word);
+}

@@ -157,10 +157,13 @@ static int choose(const config *settings, const char *name, const char *path, ch
   *out = surest(settings, path, first, bytes);
   free(first);
   if (out->ops) return CODE_DONE;
-  error_line_print(FAULT_UNREADABLE, NULL, "%s: no reader knows this kind of file; %s%s", path,
-                   names[0] ? "pdhost list readers says what each of them reads: "
-                            : "there are none: see pdhost list readers",
-                   names);
+  if (names[0])
+    error_line_print(
+        FAULT_UNREADABLE, NULL,
+        "%s: none of the readers (%s) knows this kind of file; pdhost list readers says what each of them reads", path,
+        names);
+  else
+    error_line_print(FAULT_UNREADABLE, NULL, "%s: there are no readers; see pdhost list readers", path);
   return CODE_CONFIG;
 }
 

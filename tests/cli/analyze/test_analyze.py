@@ -180,9 +180,8 @@ class Analyze(Case):
         self.made("other.txt", "no JSON at all")
         self.made("none.json", "[]")
         for arguments, code, said in ((("absent.json",), 3, "absent.json: cannot be read: No such file"),
-                                      (("other.txt",), 3, "other.txt: no reader knows this kind of file; pdhost list readers says what each "
-                                                          "of them reads: capture, kineto"),
-                                      (("none.json",), 3, "no reader knows this kind of file"),
+                                      (("other.txt",), 3, "other.txt: none of the readers (capture, kineto"),
+                                      (("none.json",), 3, " knows this kind of file; pdhost list readers says what each of them reads"),
                                       ((".",), 3, "none of the files in the folder is a trace (2 files)"),
                                       (("--reader", "absent", "other.txt"), 4, 'reader "absent": not found; there are capture, kineto'),
                                       (("--reader", "kineto", "none.json"), 3, "none.json: cannot be read: it has no events"),

@@ -57,12 +57,12 @@ class Limits(Case):
         self.assertIn(f"the capture stays: pdhost recover traces/{os.path.basename(left)}", err)
 
     def test_a_sink_that_ends_that_process_is_left_out(self):
-        code, _, err = self.limited("--scenario", "control", "--sink", f"{SINK}:what=exit_now,at=close")
+        code, _, err = self.limited("--scenario", "control", "--sink", f"{SINK}:what=exit_now,at=close", "--trace_dir", "my traces")
         self.assertEqual((code, len(self.errors(err))), (8, 1), err)
         self.assertIn("sink misdeed: closing: ", self.errors(err)[0])
         self.assertEqual(self.json("out.json")["steps"], 12)
-        left, = glob.glob(self.path("traces/*.pdcap"))
-        self.assertIn(f"the capture stays: pdhost recover traces/{os.path.basename(left)}", err)
+        left, = glob.glob(self.path("my traces/*.pdcap"))
+        self.assertIn(f"the capture stays: pdhost recover 'my traces/{os.path.basename(left)}'\n", err)
 
 
 class Changes(Case):

@@ -263,9 +263,9 @@ class ReportEnds(Record):
 
     def test_with_named_steps_and_several_processes(self):
         process = self.hanging("init", "marked=12", "settle", "exec", "init", "marked=12", "settle",
-                               options=("--step", "my work"))
+                               options=("--step", "my work", "--out", "my results"))
         _, err = self.signal_until_it_ends(process, signal.SIGINT)
-        self.assertIn("--step 'my work' ", self.make_later(err, 24))
+        self.assertIn("--step 'my work' 'my results", self.make_later(err, 24))
 
     def test_what_ends_the_program_does_not_end_the_report(self):
         process = self.start("record", "--", PROGRAM, "init", "steps=50", "settle", "pid", "sleep=20000", watch=False,
