@@ -302,8 +302,10 @@ static bool find(gains_judge *self) {
 bool gains_are_sure(const gains *self) {
   if (self->cause == VERDICT_input_bound && (self->input_unmarked || self->input_in_few || self->input_by_pace))
     return false;
-  return self->close == VERDICT_COUNT && self->near == VERDICT_COUNT && self->beside == VERDICT_COUNT &&
-         !self->passes_unsure && (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
+  /* What the queued work waits for is not recorded, and may be work that is not. */
+  return self->cause != VERDICT_device_side && self->close == VERDICT_COUNT && self->near == VERDICT_COUNT &&
+         self->beside == VERDICT_COUNT && !self->passes_unsure &&
+         (double)self->agreeing >= GAINS_CERTAIN * (double)self->draws;
 }
 
 bool gains_find(const trace_facts *facts, gains *out) {

@@ -102,6 +102,12 @@ static const char *input_says(const table_work *work, uint32_t cause) {
   return work->gains->input_in_few ? "; few of the steps have the wait: record more of them" : "";
 }
 
+static const char *waiting_says(uint32_t cause) {
+  return cause == VERDICT_device_side
+             ? "; no record says what the work waits for, which may be work that was not recorded"
+             : "";
+}
+
 /* The share of the steps' time that these owners of the ledger have. */
 static double share_of(const table_work *work, const uint32_t *owners, size_t count) {
   int64_t all = 0, theirs = 0;
@@ -250,8 +256,9 @@ const char *verdict_evidence(const table_work *work, uint32_t cause) {
       table_time_text(work->arena, of->step_ns * (1 - one->high)),
       table_time_text(work->arena, of->step_ns * (1 - one->low)),
       table_time_text(work->arena, of->busy * of->recorded_ns));
-  return arena_format(work->arena, "%s%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
-                      passes_say(work, cause), input_says(work, cause), cause == of->cause ? where(work) : "", rest);
+  return arena_format(work->arena, "%s%s%s%s%s%s%s%s", figures, as_graph(work, cause), ledger_says(work, cause),
+                      passes_say(work, cause), input_says(work, cause), waiting_says(cause),
+                      cause == of->cause ? where(work) : "", rest);
 }
 
 const char *verdict_named_gain(arena *memory, const gains *of, uint32_t cause) {

@@ -139,6 +139,30 @@ PD_TEST(verdict, a_delay_beside_a_busy_device_is_not_named) {
   rig_end(&rig);
 }
 
+/* Two kernels of one stream with 50 us between them, and the second is queued all that time. */
+PD_TEST(verdict, what_waits_for_nothing_that_is_recorded_is_possible_at_most) {
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint64_t s = 0; s < 6; s++) {
+    const int64_t at = (int64_t)s * 100000;
+    fake_step(rig.fake, s, at, at + 100000);
+    fake_range(rig.fake, PD_RANGE_USER, "train_step", 0, at, at + 100000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at, at + 1000, 2 * s + 1);
+    fake_kernel(rig.fake, "k", stream, at + 1000, at + 25000, 2 * s + 1);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", 0, at + 1000, at + 2000, 2 * s + 2);
+    fake_kernel(rig.fake, "l", stream, at + 75000, at + 100000, 2 * s + 2);
+    fake_call(rig.fake, PD_API_SYNC, "cudaDeviceSynchronize", 0, at + 2000, at + 100000, 1000 + s);
+  }
+  rig_finish(&rig);
+  const pd_table *table;
+  const pd_table_row *row = verdict_row(&rig, &table);
+  cr_assert_str_eq(rig_text(table, row, "verdict_cause"), "device_side");
+  cr_assert_str_eq(rig_text(table, row, "verdict"), "possibly device-side dependency: work is queued and waits");
+  cr_assert(strstr(rig_text(table, row, "verdict_evidence"), "; no record says what the work waits for"));
+  rig_end(&rig);
+}
+
 /* Steps of 100 us of work, some of them behind a wait. */
 static const pd_table_row *steps_with_waits(analysis_rig *rig, const int64_t *waits, uint64_t count,
                                             const pd_table **table) {
