@@ -14,8 +14,8 @@ five blocks of the steps. With --profile, torch.profiler records them, and nothi
 on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured first, in
 the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
 parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits. CELL is the
-name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time makes its steps, of
-all that name the same FILE, while others start or end. --list prints the cells in the order of the seed.
+name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time uses the GPU, of all
+that name the same FILE; the others import PyTorch meanwhile. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
@@ -250,15 +250,9 @@ def graph_blocks_of(program, name):
         return None
 
 
-@contextlib.contextmanager
-def turn(path):
-    """Nobody else has it meanwhile; no path: nobody is waited for."""
-    if not path:
-        yield
-        return
-    with open(path, 'w', encoding='utf-8') as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def take_turn(path):
+    """Nobody else has it until this process has ended."""
+    fcntl.flock(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644), fcntl.LOCK_EX)
 
 
 def tell_recorder():
@@ -275,25 +269,26 @@ def run_cell(name, arguments):
     model, precision, kind, detail, dial = parts.groups()
     cell = (model, precision, kind == 'sync', detail, int(dial))
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+    if arguments.turn:
+        take_turn(arguments.turn)
     program = Program(model_of(model), *cell[1:])
     kinds = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
-    with turn(arguments.turn):
-        if arguments.label:
-            label = label_of(cell, program.effect(), graph_blocks_of(program, name))
-            with open(arguments.label, 'w', encoding='utf-8') as file:
-                file.write(json.dumps(label) + '\n')
-            if label['graph_share'] is None:
-                sys.exit(f'generate.py: {name}: its label is without graph_share, and the loop cannot go on')
-        step_us = program.run(20, True)
-        block = -(-(arguments.steps or max(10, min(200, int(10e6 / step_us)))) // 5)
-        if arguments.signal:
-            tell_recorder()
-        with profile(activities=kinds) if arguments.profile else contextlib.nullcontext():
-            blocks = [program.run(block, True) for _ in range(5)]
-        if arguments.signal:
-            tell_recorder()
-        if arguments.trace:
-            program.record(arguments.trace, True)
+    if arguments.label:
+        label = label_of(cell, program.effect(), graph_blocks_of(program, name))
+        with open(arguments.label, 'w', encoding='utf-8') as file:
+            file.write(json.dumps(label) + '\n')
+        if label['graph_share'] is None:
+            sys.exit(f'generate.py: {name}: its label is without graph_share, and the loop cannot go on')
+    step_us = program.run(20, True)
+    block = -(-(arguments.steps or max(10, min(200, int(10e6 / step_us)))) // 5)
+    if arguments.signal:
+        tell_recorder()
+    with profile(activities=kinds) if arguments.profile else contextlib.nullcontext():
+        blocks = [program.run(block, True) for _ in range(5)]
+    if arguments.signal:
+        tell_recorder()
+    if arguments.trace:
+        program.record(arguments.trace, True)
     print(f'{name}: step {statistics.median(blocks):.0f} us')
 
 
@@ -311,7 +306,7 @@ def main():
     parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')
     parser.add_argument('--label', metavar='FILE', help='of --run: first measure what the cure saves, and write the label')
     parser.add_argument('--signal', action='store_true', help='of --run: SIGUSR2 to the parent before the steps and after them')
-    parser.add_argument('--turn', metavar='FILE', help='of --run: make the steps while no other job has this file')
+    parser.add_argument('--turn', metavar='FILE', help='of --run: use the GPU while no other job has this file')
     arguments = parser.parse_args()
     if arguments.list:
         print(*(name_of(*cell) for cell in cells(arguments)), sep='\n')

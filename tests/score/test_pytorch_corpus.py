@@ -1,10 +1,12 @@
 """The generator of labelled PyTorch traces: its cells, without PyTorch."""
 import contextlib
+import fcntl
 import importlib.util
 import io
 import itertools
 import json
 import os
+import signal
 import sys
 import tempfile
 import types
@@ -113,6 +115,25 @@ class Corpus(unittest.TestCase):
                                  ("encoder_fp32_sync_forced_sync_16.pt.trace.json.gz", 100, 60, graph, gains))
                 self.assertEqual("not captured as a graph: no\n" in said.getvalue(), graph is None)
         self.assertEqual(program.kill.call_args_list, 2 * [unittest.mock.call(os.getppid(), self.module.signal.SIGUSR2)])
+
+    def test_a_turn_is_over_when_its_process_has_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "turn")
+            told, tell = os.pipe()
+            child = os.fork()
+            if child == 0:
+                self.module.take_turn(path)
+                os.write(tell, b"1")
+                signal.pause()
+            os.read(told, 1)
+            with open(path, encoding="utf-8") as file:
+                with self.assertRaises(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.close(told)
+            os.close(tell)
 
     def test_cells_are_listed_in_the_order_of_the_seed(self):
         with patch.object(sys, "argv", ["generate.py", "--list", "--models", "encoder", "--seed", "3"]):
