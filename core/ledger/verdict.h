@@ -39,7 +39,9 @@
   X(serial_streams, "serialised streams: work that could overlap waits for an event",                                  \
     "Take the wait for the event away where the work does not need it, or record the event earlier.")                  \
   X(device_side, "device-side dependency: work is queued and waits",                                                   \
-    "Find in the timeline what the queued work waits for: an event, another stream, or a collective of another rank.") \
+    "Find what the queued work waits for. In the timeline: an event, another stream, or a collective of another "      \
+    "rank. "                                                                                                           \
+    "Beside it: another program on the same GPU, as nvidia-smi shows.")                                                \
   X(profiler, "profiler overhead: the profiling library stops the host",                                               \
     "Record less: no stacks, shapes and memory, or fewer steps.")                                                      \
   X(none, "no bottleneck found",                                                                                       \
