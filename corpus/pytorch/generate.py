@@ -13,8 +13,8 @@ which says how much of it is launching. Then five steps are recorded by torch.pr
 five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
 on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured first, in
 the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
-parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits. CELL is the
-name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time uses the GPU, of all
+parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits, and steps that
+follow are timed, too. CELL is the name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time uses the GPU, of all
 that name the same FILE; the others import PyTorch meanwhile. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
@@ -285,11 +285,13 @@ def run_cell(name, arguments):
         tell_recorder()
     with profile(activities=kinds) if arguments.profile else contextlib.nullcontext():
         blocks = [program.run(block, True) for _ in range(5)]
+    afterwards = ''
     if arguments.signal:
         tell_recorder()
+        afterwards = f', afterwards {statistics.median(program.run(block, True) for _ in range(3)):.0f} us'
     if arguments.trace:
         program.record(arguments.trace, True)
-    print(f'{name}: step {statistics.median(blocks):.0f} us')
+    print(f'{name}: step {statistics.median(blocks):.0f} us{afterwards}')
 
 
 def main():

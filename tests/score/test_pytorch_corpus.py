@@ -108,7 +108,7 @@ class Corpus(unittest.TestCase):
                         self.assertRaisesRegex(SystemExit, "without graph_share") if graph is None else contextlib.nullcontext():
                     self.run_cell("encoder_fp32_sync_forced_sync_16", trace="a.json", label=path, signal=True)
                 self.assertEqual([call[0] for call in program.mock_calls], ["effect", "graph_shares"] +
-                                 (["run", "kill", *5 * ["run"], "kill", "record"] if graph else []))
+                                 (["run", "kill", *5 * ["run"], "kill", *3 * ["run"], "record"] if graph else []))
                 with open(path, encoding="utf-8") as file:
                     label = json.load(file)
                 self.assertEqual((label["trace"], label["step_us"], label["control_us"], label["graph_share"], label["gains"]),

@@ -43,7 +43,7 @@ if "--list" in words:
 for _ in range(words.count("--signal") * 2):
     os.kill(os.getppid(), signal.SIGUSR2)
     time.sleep(0.3)
-print("cell: step 5000 us")
+print("cell: step 5000 us, afterwards 4400 us")
 if words[words.index("--run") + 1] != "cell6":
     json.dump({"trace": "cell.pt.trace.json.gz", "step_us": 4000}, open(words[words.index("--label") + 1], "w"))
 '''
@@ -82,8 +82,8 @@ class GpuRecord(unittest.TestCase):
         for coverage, wrong in (("1", []), ("0.5", ["coverage 0.5"])):
             os.environ["COVERAGE"] = coverage
             rows = self.corpus()
-            self.assertEqual([(row["job"], row["to_unrecorded"], said) for row, said in rows],
-                             [("plain cell5", 1.25, wrong), ("torch cell5", 1.25, wrong)])
+            self.assertEqual([(row["job"], row["to_unrecorded"], row["afterwards"], said) for row, said in rows],
+                             [("plain cell5", 1.25, 1.1, wrong), ("torch cell5", 1.25, 1.1, wrong)])
             for kind in ("plain", "torch"):
                 with open(os.path.join(self.folder, kind, "labels.json"), encoding="utf-8") as file:
                     capture = json.loads(file.read())["trace"]
@@ -119,7 +119,7 @@ class GpuRecord(unittest.TestCase):
         self.trace("plain/a.pt.trace.json.gz", figures("none", {"compute": 100}))
         self.trace("plain/b.pt.trace.json.gz", figures("allocator", {"compute": 100}))
         self.trace("plain/bad.pt.trace.json.gz", {})
-        rows = [{"job": "plain a", "verdict_cause": "none", "to_unrecorded": 1.25, "ledger": {"compute": 0.98, "launch": 0.02}},
+        rows = [{"job": "plain a", "verdict_cause": "none", "to_unrecorded": 1.25, "afterwards": 1.125, "ledger": {"compute": 0.98, "launch": 0.02}},
                 {"job": "plain b", "to_unrecorded": 1.0, "ledger": {"compute": 0.96, "launch": 0.04}}, # without a verdict
                 {"job": "plain bad", "verdict_cause": "none", "ledger": {"compute": 1}},
                 {"job": "plain gone", "verdict_cause": "none", "ledger": {"compute": 1}},
@@ -128,8 +128,9 @@ class GpuRecord(unittest.TestCase):
         with contextlib.redirect_stdout(said):
             self.script.compare_profiled(self.args, rows)
         self.assertEqual(said.getvalue(), "plain: 1 of 2 verdicts are those of torch.profiler's traces; ledgers differ by 3.0 points at the "
-                                          "median, 4.0 at most\nplain: a recorded step takes 1.125 times as long as one that is not, the "
-                                          "median of 2 programs; 1.000 to 1.250\nplain: 1 traces of torch.profiler could not be read\n")
+                                          "median, 4.0 at most\nplain: a recorded step takes 1.125 times as long as one before it, the "
+                                          "median of 2 programs; 1.000 to 1.250\nplain: a step behind a recording takes 1.125 times as long as "
+                                          "one before it, the median of 1 programs; 1.125 to 1.125\nplain: 1 traces of torch.profiler could not be read\n")
         self.assertEqual(rows[2]["not_read"], "bad: no trace")
 
 
