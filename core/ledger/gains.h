@@ -142,8 +142,9 @@ typedef struct gains {
   place where;                     /* most of the named cause's calls; all 0: not known, or it is no matter of calls */
 } gains;
 
-/* Whether the cause that is named holds: it follows from what is recorded, GAINS_CERTAIN of the draws have it, so have half and 1.5 times the recorder's
- * estimated cost, no other is near, and none would be if what lies beside its calls were its own. */
+/* Whether the cause that is named holds: it follows from what is recorded, GAINS_CERTAIN of the draws have it, so have
+ * half and 1.5 times the recorder's estimated cost, no other is near, and none would be if what lies beside its calls
+ * were its own. */
 bool gains_are_sure(const gains *self);
 /* false on no memory. Free it in any case. */
 bool gains_find(const trace_facts *facts, gains *out);

@@ -68,8 +68,9 @@ static bool take_time(scan_text text, int64_t *out) {
   last = (last & kept) | (UINT64_C(0x3030303030303030) & ~kept);
   memcpy(padded, &last, sizeof last);
   if (!eight_digits(padded, &last)) return false;
-  const unsigned a = (unsigned char)text.at[whole + 1] - '0', b = (unsigned char)text.at[whole + 2] - '0',
-                 c = (unsigned char)text.at[whole + 3] - '0';
+  const uint64_t a = (unsigned char)text.at[whole + 1] - (uint64_t)'0',
+                 b = (unsigned char)text.at[whole + 2] - (uint64_t)'0',
+                 c = (unsigned char)text.at[whole + 3] - (uint64_t)'0';
   if (a > 9 || b > 9 || c > 9) return false;
   *out = (int64_t)((first * tens[more] + last) * 1000 + a * 100 + b * 10 + c);
   return true;
