@@ -84,7 +84,7 @@ class Sampler:
             while frame is not None and not self.owns(frame.f_code):
                 frame = frame.f_back
             if frame is not None:
-                place = f"{self.owns(frame.f_code)}:{frame.f_lineno} ({frame.f_code.co_name})"
+                place = "%s:%d (%s)" % (self.owns(frame.f_code), frame.f_lineno, frame.f_code.co_name)
                 recorded |= self.tell(number, place.encode("utf-8", "replace"))
         return recorded
 
@@ -188,7 +188,7 @@ class Modules:
         inner = getattr(root, "_orig_mod", None)
         found = [("", root)] if inner is not None else list(root.named_modules())
         depths = [name.count(".") + 1 if name else 0 for name, _ in found]
-        deepest = max(depth for depth in {0, *depths} if not depth or sum(other <= depth for other in depths) <= self.MOST)
+        deepest = max(depth for depth in {0}.union(depths) if not depth or sum(other <= depth for other in depths) <= self.MOST)
         if len(self.known) > self.MOST_KNOWN:
             self.known.clear()
         for (name, module), depth in zip(found, depths):

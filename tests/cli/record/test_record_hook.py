@@ -1,4 +1,5 @@
 """pdhost record: its hook in Python. What fails in it is never the program's."""
+import ast
 import gc
 import importlib.util
 import os
@@ -112,6 +113,15 @@ class Hook(unittest.TestCase):
         self.assertEqual(self.wanted_modules(getcwd={"side_effect": FileNotFoundError("gone")}), ["wave", "colorsys"])
         self.assertEqual(self.hook.SAMPLER.folder, "")
         self.hook.SAMPLER = None
+
+    def test_python_2_can_read_it(self):
+        """A Python 2 that the program starts tells of a sitecustomize.py that it cannot read."""
+        with open(HOOK, encoding="utf-8") as source:
+            found = list(ast.walk(ast.parse(source.read())))
+        shown = [part for node in found if isinstance(node, (ast.Set, ast.List, ast.Tuple)) for part in node.elts]
+        newer = (ast.JoinedStr, ast.NamedExpr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom)
+        self.assertEqual([node.lineno for node in found if isinstance(node, newer)], [])
+        self.assertEqual([part.lineno for part in shown if isinstance(part, ast.Starred)], [])
 
 
 if __name__ == "__main__":
