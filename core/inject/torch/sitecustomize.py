@@ -181,7 +181,14 @@ class Modules:
         for function in (self.begin, self.end, self.tell):
             function.restype = None
         self.known = {}  # by id: who it is, and the names of its forward and its backward
-        self.mine = _thread._local()
+        self.mine, self.hooks, self.handles = _thread._local(), (), []
+
+    def hook(self):
+        self.handles = self.handles or [register(hook) for register, hook in self.hooks]
+
+    def unhook(self):
+        while self.handles:
+            self.handles.pop().remove()
 
     def learn(self, root):
         """A compiled model is one module: its own are not called one by one any more."""
@@ -234,8 +241,7 @@ class Modules:
         if made is None or not names or (self.mine.made and self.mine.made() is made):
             return  # one whose last module is marked gives what that has given
         self.mine.made = weakref.ref(made)
-        tell, name = self.tell, names[2]
-        made.grad_fn.register_prehook(lambda _gradients: tell(name))
+        made.grad_fn.register_prehook(lambda _gradients: None if is_compiling() else self.tell(names[2]))
 
     def made(self, output):
         """The first tensor whose gradient will come."""
@@ -256,28 +262,43 @@ MODULES = None
 def mark_modules(module, library, _session):
     """torch.nn.modules.module: hooks of all modules. Within what is compiled they are left out."""
     global MODULES
-    import warnings
     MODULES = Modules(library, sys.modules["torch"])
-    warnings.filterwarnings("ignore", message=r"Using `torch.compile\(module\)` when there are global hooks")
 
     def before(called, _arguments):
-        if is_compiling():
-            return
         try:
-            MODULES.enter(called)
+            if not is_compiling():
+                MODULES.enter(called)
         except Exception:  # as all that fails here
             pass
 
     def behind(called, _arguments, output):
-        if is_compiling():
-            return
         try:
-            MODULES.leave(called, output)
+            if not is_compiling():
+                MODULES.leave(called, output)
         except Exception:
             pass
 
-    module.register_module_forward_pre_hook(before)
-    module.register_module_forward_hook(behind)
+    MODULES.hooks = (module.register_module_forward_pre_hook, before), (module.register_module_forward_hook, behind)
+    MODULES.hook()
+    # PyTorch warns at each call of a compiled module where this is true. Only the program's own hooks are its matter.
+    counted = [hooks for name, hooks in vars(module).items() if name.startswith(("_global_forward", "_global_backward"))]
+    module._has_any_global_hook = lambda: sum(map(len, counted)) > len(MODULES.handles)
+
+
+def export_without(module, _library, _session):
+    """torch.export._trace: a strict export fails where there are hooks of all modules."""
+    plain, modules = module._export_to_torch_ir, MODULES
+
+    @functools.wraps(plain)
+    def export(*arguments, **named):
+        modules.unhook()
+        try:
+            return plain(*arguments, **named)
+        finally:
+            modules.hook()
+
+    if modules:
+        module._export_to_torch_ir = export
 
 
 def mark_optimizer(module, library, session):
@@ -309,13 +330,10 @@ def give_way(module, library, _session):
 
 DOES = {
     "marks": {"torch.utils.data.dataloader": mark_waits, "torch.optim.optimizer": mark_steps},
-    "modules": {"torch.nn.modules.module": mark_modules, "torch.optim.optimizer": mark_optimizer},
+    "modules": {"torch.nn.modules.module": mark_modules, "torch.optim.optimizer": mark_optimizer,
+                "torch.export._trace": export_without},
     "yield": {"torch.autograd.profiler": give_way},
 }
-
-
-def wishes():
-    return os.environ.get("PDHOST_RECORD_HOOK", "").split(",")
 
 
 class Watch(importlib.abc.MetaPathFinder):
@@ -327,8 +345,8 @@ class Watch(importlib.abc.MetaPathFinder):
             self.folder = os.getcwd()  # the program may leave it before it imports torch
         except OSError:  # it was removed
             self.folder = ""
-        self.wanted = {}
-        for what in wishes():
+        self.wanted, self.wishes = {}, os.environ.get("PDHOST_RECORD_HOOK", "").split(",")
+        for what in self.wishes:
             self.wanted.update(DOES.get(what, {}))
 
     def load(self):
@@ -338,7 +356,7 @@ class Watch(importlib.abc.MetaPathFinder):
             import ctypes
             self.library = ctypes.PyDLL(self.path)
             try:
-                if "code" in wishes():
+                if "code" in self.wishes:
                     SAMPLER = Sampler(self.library, self.folder)
             except Exception:  # the marks do not need it
                 pass
@@ -362,12 +380,6 @@ class Watch(importlib.abc.MetaPathFinder):
         return spec
 
 
-def watch():
-    session, path = os.environ.get("PDHOST_RECORD"), os.environ.get("CUDA_INJECTION64_PATH")
-    if session and path:
-        sys.meta_path.insert(0, Watch(path, session))
-
-
 def run_next():
     """The sitecustomize that this one hides."""
     places = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
@@ -379,7 +391,8 @@ def run_next():
 
 
 try:
-    watch()
+    if os.environ.get("PDHOST_RECORD") and os.environ.get("CUDA_INJECTION64_PATH"):
+        sys.meta_path.insert(0, Watch(os.environ["CUDA_INJECTION64_PATH"], os.environ["PDHOST_RECORD"]))
 except Exception:  # no recorder in this process: the program runs as without it
     pass
 run_next()

@@ -3,9 +3,11 @@ import ast
 import gc
 import importlib.util
 import os
+import sys
 import threading
 import types
 import unittest
+import warnings
 import weakref
 from unittest import mock
 
@@ -122,6 +124,65 @@ class Hook(unittest.TestCase):
         newer = (ast.JoinedStr, ast.NamedExpr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom)
         self.assertEqual([node.lineno for node in found if isinstance(node, newer)], [])
         self.assertEqual([part.lineno for part in shown if isinstance(part, ast.Starred)], [])
+
+    def hooked_modules(self):
+        """What torch.nn.modules.module is to the hook. The hooks of all modules are there."""
+        def registers(hooks):
+            def register(hook):
+                hooks[id(hook)] = hook
+                return types.SimpleNamespace(remove=lambda: hooks.pop(id(hook)))
+            return register
+        self.compiles, before, behind = False, {}, {}
+        tensor = type("Tensor", (), {"grad_fn": types.SimpleNamespace(register_prehook=mock.Mock())})
+        torch = types.SimpleNamespace(Tensor=tensor, compiler=types.SimpleNamespace(is_compiling=lambda: self.compiles))
+        patch = mock.patch.dict(sys.modules, torch=torch)
+        patch.start()
+        self.addCleanup(patch.stop)
+        module = types.SimpleNamespace(
+            _global_forward_pre_hooks=before, register_module_forward_pre_hook=registers(before),
+            _global_forward_hooks=behind, register_module_forward_hook=registers(behind), _global_backward_hooks={})
+        self.hook.mark_modules(module, self.library, "session")
+        return module, torch
+
+    def test_a_strict_export_sees_no_hooks(self):
+        module, _ = self.hooked_modules()
+
+        def there():
+            return len(module._global_forward_pre_hooks), len(module._global_forward_hooks)
+        trace = types.SimpleNamespace(_export_to_torch_ir=mock.Mock(side_effect=lambda model, strict: there()))
+        plain = trace._export_to_torch_ir
+        plain.__name__ = "_export_to_torch_ir"
+        self.hook.export_without(trace, self.library, "session")
+        self.assertEqual(there(), (1, 1))
+        self.assertEqual(trace._export_to_torch_ir("model", strict=True), (0, 0))
+        self.assertEqual(there(), (1, 1))
+        plain.side_effect = ValueError
+        self.assertRaises(ValueError, trace._export_to_torch_ir, "model", strict=True)
+        self.assertEqual(there(), (1, 1))
+
+    def test_a_compiled_module_warns_of_the_hooks_of_the_program_alone(self):
+        filters = list(warnings.filters)
+        module, _ = self.hooked_modules()
+        self.assertEqual(warnings.filters, filters)
+        self.assertFalse(module._has_any_global_hook())
+        module.register_module_forward_hook(print)
+        self.assertTrue(module._has_any_global_hook())
+
+    def test_a_backward_that_is_compiled_is_not_marked(self):
+        module, torch = self.hooked_modules()
+        model, made = type("Model", (), {"named_modules": lambda self: [("", self)]})(), torch.Tensor()
+        for hook in module._global_forward_pre_hooks.values():
+            hook(model, ())
+        for hook in module._global_forward_hooks.values():
+            hook(model, (), made)
+        self.library.pdhost_mark_module.return_value = None
+        (arrives,), _ = made.grad_fn.register_prehook.call_args
+        self.compiles = True
+        self.assertIsNone(arrives(()))
+        self.library.pdhost_mark_module.assert_not_called()
+        self.compiles = False
+        self.assertIsNone(arrives(()))
+        self.library.pdhost_mark_module.assert_called_once_with(b"backward of Model")
 
 
 if __name__ == "__main__":
