@@ -210,7 +210,7 @@ class Modules:
     def stack(self):
         """Those that are open on this thread; by number, since one that an exception has left stays until the next step."""
         if not hasattr(self.mine, "open"):
-            self.mine.open, self.mine.made = [], None
+            self.mine.open = []
         return self.mine.open
 
     def close(self, stack, number):
@@ -236,11 +236,10 @@ class Modules:
         if id(module) not in stack:
             return
         self.close(stack, id(module))
-        made = self.made(output)
-        names = self.names(module)
-        if made is None or not names or (self.mine.made and self.mine.made() is made):
-            return  # one whose last module is marked gives what that has given
-        self.mine.made = weakref.ref(made)
+        made, names = self.made(output), self.names(module)
+        if made is None or not names or "pdhost" in made.grad_fn.metadata:
+            return  # one whose last module is marked gives what that has given, as one does that gives it at each call
+        made.grad_fn.metadata["pdhost"] = True
         made.grad_fn.register_prehook(lambda _gradients: None if is_compiling() else self.tell(names[2]))
 
     def made(self, output):

@@ -133,7 +133,7 @@ class Hook(unittest.TestCase):
                 return types.SimpleNamespace(remove=lambda: hooks.pop(id(hook)))
             return register
         self.compiles, before, behind = False, {}, {}
-        tensor = type("Tensor", (), {"grad_fn": types.SimpleNamespace(register_prehook=mock.Mock())})
+        tensor = type("Tensor", (), {"grad_fn": types.SimpleNamespace(register_prehook=mock.Mock(), metadata={})})
         torch = types.SimpleNamespace(Tensor=tensor, compiler=types.SimpleNamespace(is_compiling=lambda: self.compiles))
         patch = mock.patch.dict(sys.modules, torch=torch)
         patch.start()
@@ -168,13 +168,27 @@ class Hook(unittest.TestCase):
         module.register_module_forward_hook(print)
         self.assertTrue(module._has_any_global_hook())
 
-    def test_a_backward_that_is_compiled_is_not_marked(self):
-        module, torch = self.hooked_modules()
-        model, made = type("Model", (), {"named_modules": lambda self: [("", self)]})(), torch.Tensor()
+    @staticmethod
+    def call(module, model, made):
         for hook in module._global_forward_pre_hooks.values():
             hook(model, ())
         for hook in module._global_forward_hooks.values():
             hook(model, (), made)
+
+    def test_what_is_given_again_has_one_hook(self):
+        module, torch = self.hooked_modules()
+        cached, made = torch.Tensor(), torch.Tensor()
+        made.grad_fn = types.SimpleNamespace(register_prehook=mock.Mock(), metadata={})
+        models = [type("Model", (), {"named_modules": lambda self: [("", self)]})() for _ in range(2)]
+        for _ in range(3):
+            self.call(module, models[0], cached)
+            self.call(module, models[1], made)
+        self.assertEqual((cached.grad_fn.register_prehook.call_count, made.grad_fn.register_prehook.call_count), (1, 1))
+
+    def test_a_backward_that_is_compiled_is_not_marked(self):
+        module, torch = self.hooked_modules()
+        model, made = type("Model", (), {"named_modules": lambda self: [("", self)]})(), torch.Tensor()
+        self.call(module, model, made)
         self.library.pdhost_mark_module.return_value = None
         (arrives,), _ = made.grad_fn.register_prehook.call_args
         self.compiles = True

@@ -11,7 +11,7 @@ MODULES = {
     "torch/__init__.py": TORCH["torch/__init__.py"] + """
 from .nn.modules.module import Module
 class Node:
-    def __init__(self, before): self.hooks, self.before = [], before
+    def __init__(self, before): self.hooks, self.metadata, self.before = [], {}, before
     def register_prehook(self, hook): self.hooks.append(hook)
 class Tensor:
     def __init__(self, before): self.grad_fn = Node(before)
