@@ -14,8 +14,8 @@ five blocks of the steps. With --profile, torch.profiler records them, and nothi
 on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured first, in
 the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
 parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits, and steps that
-follow are timed, too. CELL is the name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one job at a time uses the GPU, of all
-that name the same FILE; the others import PyTorch meanwhile. --list prints the cells in the order of the seed.
+follow are timed, too. CELL is the name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one
+job at a time uses the GPU, of all that name the same FILE; the others import PyTorch meanwhile. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
