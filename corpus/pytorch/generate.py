@@ -2,7 +2,7 @@
 """Make labelled PyTorch traces: training loops with one known bottleneck each, and what it really costs.
 
 usage: generate.py FOLDER [--models NAMES] [--precisions NAMES] [--seed N] [--seconds N]
-       generate.py --run CELL [--steps N] [--profile] [--trace FILE] [--label FILE] [--signal] [--turn FILE]
+       generate.py --run CELL [--steps N] [--profile] [--blocks] [--trace FILE] [--label FILE] [--signal] [--turn FILE]
        generate.py --list [--models NAMES] [--precisions NAMES] [--seed N]
 
 Each cell is one model, one precision, one kind of loop and one injected cause. Its step is measured without a profiler,
@@ -10,7 +10,8 @@ with and without the injection, in blocks that alternate. The step without the i
 which says how much of it is launching. Then five steps are recorded by torch.profiler.
 
 --run only runs the loop of one cell, injection included, with no profiler: a job for pdhost record. It prints the median of
-five blocks of the steps. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
+five blocks of the steps. With --blocks, it makes a block for each line of its standard input instead, and prints the
+microseconds of a step of each. With --profile, torch.profiler records them, and nothing is written. With --trace, the loop goes
 on after that, and torch.profiler records five of its steps into FILE. With --label, the cell's label is measured first, in
 the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
 parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits, and steps that
@@ -261,6 +262,12 @@ def tell_recorder():
     time.sleep(0.5)
 
 
+def make_blocks(program, steps):
+    print('ready', flush=True)
+    for _ in sys.stdin:
+        print(f'{program.run(steps, True):.1f}', flush=True)
+
+
 def run_cell(name, arguments):
     """The loop of one cell, as a job that somebody else records. No --steps: what takes ten seconds, 10 to 200."""
     parts = re.fullmatch(r'(.+)_(fp32|tf32|bf16)_(sync|async)_(\w+)_(\d+)', name)
@@ -284,6 +291,9 @@ def run_cell(name, arguments):
     if arguments.signal:
         tell_recorder()
     with profile(activities=kinds) if arguments.profile else contextlib.nullcontext():
+        if arguments.blocks:
+            make_blocks(program, block)
+            return
         blocks = [program.run(block, True) for _ in range(5)]
     afterwards = ''
     if arguments.signal:
@@ -305,6 +315,7 @@ def main():
     parser.add_argument('--run', metavar='CELL', help='run the loop of this cell alone')
     parser.add_argument('--steps', type=int, help='of --run; without it, what takes ten seconds, 10 to 200')
     parser.add_argument('--profile', action='store_true', help='of --run: record the steps by torch.profiler')
+    parser.add_argument('--blocks', action='store_true', help='of --run: make a block of steps for each line of standard input')
     parser.add_argument('--trace', metavar='FILE', help='of --run: then record five more steps by torch.profiler')
     parser.add_argument('--label', metavar='FILE', help='of --run: first measure what the cure saves, and write the label')
     parser.add_argument('--signal', action='store_true', help='of --run: SIGUSR2 to the parent before the steps and after them')

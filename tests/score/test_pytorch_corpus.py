@@ -63,7 +63,8 @@ class Corpus(unittest.TestCase):
                 self.assertEqual(len(self.module.repeated(lambda: 0)), pairs)
 
     def run_cell(self, name, **given):
-        given = {"steps": None, "profile": False, "trace": None, "label": None, "signal": False, "turn": None, **given}
+        given = {"steps": None, "profile": False, "trace": None, "label": None, "signal": False, "turn": None, "blocks": False,
+                 **given}
         with contextlib.redirect_stdout(io.StringIO()) as out:
             self.module.run_cell(name, types.SimpleNamespace(**given))
         return out.getvalue()
@@ -90,6 +91,14 @@ class Corpus(unittest.TestCase):
             run.return_value = step_us
             self.run_cell("encoder_fp32_sync_none_0")
             self.assertEqual([call.args for call in run.call_args_list], [(20, True)] + 5 * [(block, True)])
+
+    def test_a_job_makes_blocks_when_it_is_told_to(self):
+        self.module.Program = MagicMock()
+        run = self.module.Program.return_value.run
+        run.return_value = 1234.5
+        with patch.object(sys, "stdin", io.StringIO("block\nblock\n")):
+            self.assertEqual(self.run_cell("encoder_fp32_sync_none_0", steps=35, blocks=True), "ready\n1234.5\n1234.5\n")
+        self.assertEqual([call.args for call in run.call_args_list], [(20, True)] + 2 * [(7, True)])
 
     def test_a_job_measures_its_label_before_anything_records_it(self):
         """Its parent is told when it may, and when the steps are over."""
