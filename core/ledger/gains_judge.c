@@ -366,18 +366,21 @@ static double solve(gains_judge *self, double wanted_ns) {
 /* What recording adds to all steps by its usual cost. False on no memory. */
 static bool usual_cost(const timeline *from, const timeline_launching *of, double *out) {
   const pd_trace *trace = from->facts->trace;
-  const double records = of->operations + of->calls;
-  double nested_ns = 0;
+  double nested_ns = 0, launch_ns = 0;
   *out = 0;
   if (trace->facts & PD_FACT_RECORDER_COST) {
-    *out = (double)trace->record_cost_ns * records;
+    *out = (double)trace->record_cost_ns * (of->operations + of->calls);
     return true;
   }
   /* Our own recorder, where a run has no steps without it, says nothing rather than guess. */
   if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return true;
   if (!timeline_nested(from, &nested_ns)) return false;
-  const double weighted = GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches;
-  *out = nested_ns > 0 ? fmin(nested_ns, GAINS_NESTED_MOST_NS) * weighted : GAINS_RECORD_NS * records;
+  *out = fmin(nested_ns, GAINS_NESTED_MOST_NS) *
+         (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);
+  if (nested_ns > 0) return true;
+  if (!timeline_launch_quartile(from, &launch_ns)) return false;
+  *out = GAINS_LAUNCH_RECORDED * fmin(launch_ns, GAINS_LAUNCH_MOST_NS) * (of->launches - of->graphs) +
+         GAINS_GRAPH_RECORD_NS * of->graph_records;
   return true;
 }
 

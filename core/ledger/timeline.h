@@ -185,12 +185,16 @@ typedef struct timeline_launching {
   double ns;                /* host time of launching, and of making batches */
   double operations, calls; /* that were recorded */
   double launches;          /* calls with device records */
+  double graphs;            /* those of them that launch a graph */
+  double graph_records;     /* their device records */
 } timeline_launching;
 
 void timeline_count_launching(const timeline *of, timeline_launching *out);
 /* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is
  * nested. false on no memory. */
 bool timeline_nested(const timeline *of, double *ns);
+/* Lower quartile of what a call took that launched a kernel, graphs apart; 0: there is none. false on no memory. */
+bool timeline_launch_quartile(const timeline *of, double *ns);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {
   return facts_call(self->facts, call->source);

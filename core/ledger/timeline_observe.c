@@ -82,6 +82,21 @@ bool timeline_nested(const timeline *of, double *ns) {
   return found;
 }
 
+bool timeline_launch_quartile(const timeline *of, double *ns) {
+  double *times = malloc((of->call_count + 1) * sizeof *times);
+  uint64_t found = 0;
+  if (!times) return false;
+  for (uint32_t c = 0; c < of->call_count; c++) {
+    const timeline_call *call = &of->calls[c];
+    if (call->kind == TIMELINE_LAUNCH && call->record_count && !call->is_graph)
+      times[found++] = (double)(call->end_ns - call->start_ns);
+  }
+  stats_sort(times, found);
+  *ns = stats_quantile(times, found, 0.25);
+  free(times);
+  return true;
+}
+
 void timeline_count_launching(const timeline *of, timeline_launching *out) {
   *out = (timeline_launching){.operations = (double)of->operations, .calls = of->call_count};
   for (uint64_t i = 0; i < of->item_count; i++) {
@@ -89,5 +104,10 @@ void timeline_count_launching(const timeline *of, timeline_launching *out) {
     const bool makes_batch = item->owner == REPLAY_INPUT && (item->flags & REPLAY_SCALED);
     if (item->owner == REPLAY_LAUNCH || makes_batch) out->ns += (double)item->duration_ns;
   }
-  for (uint32_t c = 0; c < of->call_count; c++) out->launches += of->calls[c].record_count > 0;
+  for (uint32_t c = 0; c < of->call_count; c++) {
+    const timeline_call *call = &of->calls[c];
+    out->launches += call->record_count > 0;
+    out->graphs += call->record_count && call->is_graph;
+    if (call->is_graph) out->graph_records += call->record_count;
+  }
 }

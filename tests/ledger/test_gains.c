@@ -33,6 +33,43 @@ PD_TEST(gains, recording_costs_what_lies_between_nested_operations) {
   cr_assert_float_eq(added_by_recording(800), 2 * wanted, 0.02 * wanted);
 }
 
+/* Ten launches a step, the calls of which take `call_ns`; no operations. */
+static double added_to_launches(int64_t call_ns) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = add_step(&rig, s);
+    for (int64_t from = at; from < at + 200000; from += 20000) {
+      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, from, from + call_ns, ++rig.correlation);
+      fake_kernel(rig.fake, "k", rig.main, from + 12000, from + 14000, rig.correlation);
+    }
+  }
+  judge(&rig, 0, &out);
+  return out.recorded_ns - out.step_ns;
+}
+
+PD_TEST(gains, where_no_operation_is_known_the_launches_show_how_slow_recording_is) {
+  cr_assert_float_eq(added_to_launches(3000), 10 * GAINS_LAUNCH_RECORDED * 3000, 1000);
+  cr_assert_float_eq(added_to_launches(6000), 10 * GAINS_LAUNCH_RECORDED * 6000, 2000);
+  cr_assert_float_eq(added_to_launches(11500), 10 * GAINS_LAUNCH_RECORDED * GAINS_LAUNCH_MOST_NS, 3000);
+}
+
+PD_TEST(gains, in_a_graph_recording_costs_by_its_kernels) {
+  gains_rig rig;
+  gains out;
+  begin(&rig);
+  for (uint64_t s = 0; s < STEPS; s++) {
+    const int64_t at = add_step(&rig, s);
+    fake_call(rig.fake, PD_API_GRAPH_LAUNCH, "cudaGraphLaunch", rig.thread, at, at + 100000, ++rig.correlation);
+    for (int64_t from = at + 100000; from < at + 130000; from += 3000)
+      fake_kernel(rig.fake, "k", rig.main, from, from + 2000, rig.correlation);
+  }
+  judge(&rig, 0, &out);
+  cr_assert_float_eq(out.recorded_ns - out.step_ns, 10 * GAINS_GRAPH_RECORD_NS, 1000, "%g",
+                     out.recorded_ns - out.step_ns);
+}
+
 PD_TEST(gains, never_more_than_half_of_the_launching_is_the_recorders) {
   cr_assert_float_eq(added_by_recording(4000), 0.5 * STEP_NS, 0.02 * STEP_NS);
 }
