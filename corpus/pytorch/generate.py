@@ -252,8 +252,12 @@ def graph_blocks_of(program, name):
 
 
 def take_turn(path):
-    """Nobody else has it until this process has ended."""
-    fcntl.flock(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644), fcntl.LOCK_EX)
+    """Nobody else has it until this process has ended. Each that waits adds a byte. Who removes the file ends them."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.write(file, b'.')
+    fcntl.flock(file, fcntl.LOCK_EX)
+    if os.fstat(file).st_nlink == 0:
+        sys.exit('generate.py: its turn came too late')
 
 
 def tell_recorder():

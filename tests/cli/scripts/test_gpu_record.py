@@ -26,6 +26,7 @@ words, signals = sys.argv[1:], []
 signal.signal(signal.SIGUSR2, lambda *_: signals.append(words.index("--start-on-signal")))
 done = subprocess.run(words[words.index("--") + 1:], capture_output=True, text=True)
 print(done.stdout, end="")
+print(done.stderr, file=sys.stderr)
 json.dump({"coverage": float(os.environ["COVERAGE"]), "step_rows": [0] * 9, "windows": []},
           open(next(word for word in words if word.startswith("json:")).split("=")[1], "w"))
 folder = words[words.index("--out") + 1]
@@ -36,16 +37,24 @@ sys.exit(done.returncode)
 '''
 # Plays corpus/pytorch/generate.py, which has one cell of each seed; that of seed 6 ends before its label.
 GENERATE = r'''
-import json, os, signal, sys, time
+import fcntl, json, os, signal, sys, time
 words = sys.argv[1:]
 if "--list" in words:
     sys.exit(print("cell" + words[words.index("--seed") + 1]))
+turn = os.open(words[words.index("--turn") + 1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.write(turn, b".")
+fcntl.flock(turn, fcntl.LOCK_EX)
+if os.fstat(turn).st_nlink == 0:
+    sys.exit("its turn came too late")
+waited = os.fstat(turn).st_size
+if words[words.index("--run") + 1] == "cell7":
+    time.sleep(1)
 for _ in range(words.count("--signal") * 2):
     os.kill(os.getppid(), signal.SIGUSR2)
     time.sleep(0.3)
 print("cell: step 5000 us, afterwards 4400 us")
 if words[words.index("--run") + 1] != "cell6":
-    json.dump({"trace": "cell.pt.trace.json.gz", "step_us": 4000}, open(words[words.index("--label") + 1], "w"))
+    json.dump({"trace": "cell.pt.trace.json.gz", "step_us": 4000, "waited": waited}, open(words[words.index("--label") + 1], "w"))
 '''
 
 
@@ -86,11 +95,14 @@ class GpuRecord(unittest.TestCase):
                              [("plain cell5", 1.25, 1.1, wrong), ("torch cell5", 1.25, 1.1, wrong)])
             for kind in ("plain", "torch"):
                 with open(os.path.join(self.folder, kind, "labels.json"), encoding="utf-8") as file:
-                    capture = json.loads(file.read())["trace"]
+                    label = json.loads(file.read())
+                capture = label["trace"]
+                self.assertEqual(label["waited"], 2) # both were there before one had its turn
                 with open(os.path.join(self.folder, kind, capture), encoding="utf-8") as file:
                     self.assertEqual(file.read(), kind)
         self.assertEqual([said for _, said in self.corpus(cells=6)], [["exit code 0: "]] * 2)
         self.assertEqual(self.corpus(seconds=0), [])
+        self.assertEqual(len(self.corpus(cells=7, seconds=0.8)), 1)
 
     def trace(self, name, document):
         path = os.path.join(self.folder, name)
