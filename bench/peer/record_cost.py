@@ -19,7 +19,7 @@ import tempfile
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 GENERATE = os.path.join(ROOT, "corpus", "pytorch", "generate.py")
 CELLS = ("convolutions_bf16_sync_none_0", "encoder_bf16_async_none_0", "perceptron_fp32_sync_launch_bound_30")
-VARIANTS = ("alone", "record", "record --host-samples none", "record --torch", "bare CUPTI", "torch.profiler")
+VARIANTS = ("alone", "record", "record --torch", "bare CUPTI", "torch.profiler")
 BARE = "../bench/libpdhost_cupti_bare.so"  # from the folder of pdhost
 
 

@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as folder:
             {"cell": "a", "variant": "torch.profiler", "step_us": 1600, "ratio": 1.6, "low": 1.5, "high": 1.7}]
     pathlib.Path(folder, "record_cost.json").write_text(json.dumps({"rows": cost}), encoding="utf-8")
     got = [(row["what"], row["value"], row["low"], row["high"], row["goal"]) for row in figures.gpu_figures(pathlib.Path(folder))]
-    assert got == [("a, record", 1.1, 1.0, 1.2, "at most 1.05"), ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
+    assert got == [("a, pdhost", 1.1, 1.0, 1.2, "at most 1.05"), ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
 with tempfile.TemporaryDirectory() as folder:
     said = [{"job": "eager", "code": 0},
             {"job": "footprint", "kernels": 1000000, "added_bytes": 52e6, "growth_bytes": 4096, "exit_s": 0.028, "report_s": 0.34},
