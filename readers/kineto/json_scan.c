@@ -39,10 +39,10 @@ const char *scan_nested_slowly(const char *at, const char *end, size_t depth, bo
   return NULL;
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { EIGHT = sizeof(uint64_t) };
 /* Eight digits at once (Lemire, "Quickly parsing eight digits", 2018). False: they are not all digits. */
-static bool eight_digits(const char *at, uint64_t *out) {
-  uint64_t bytes;
-  memcpy(&bytes, at, sizeof bytes);
+static inline bool digits_in(uint64_t bytes, uint64_t *out) {
   if ((bytes & (bytes + UINT64_C(0x0606060606060606)) & UINT64_C(0xF0F0F0F0F0F0F0F0)) != UINT64_C(0x3030303030303030))
     return false;
   bytes -= UINT64_C(0x3030303030303030);
@@ -53,47 +53,60 @@ static bool eight_digits(const char *at, uint64_t *out) {
   return true;
 }
 
-/* As most times are written: 9 to 15 digits, a point, and three more, together times 1000. False: it is not so. */
-static bool take_time(scan_text text, int64_t *out) {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  const size_t whole = text.length - 4, more = whole - 8; /* digits behind the first eight */
-  if (text.length < 13 || text.length > 19 || text.at[whole] != '.') return false;
-  uint64_t first, last;
-  char padded[8];
-  memset(padded, '0', sizeof padded);
-  memcpy(&last, text.at + whole - 8, sizeof last);
-  if (!eight_digits(text.at, &first)) return false;
-  const uint64_t kept = ~(UINT64_MAX >> 8 * more);
-  last = (last & kept) | (UINT64_C(0x3030303030303030) & ~kept);
-  memcpy(padded, &last, sizeof last);
-  if (!eight_digits(padded, &last)) return false;
-  const uint64_t a = (unsigned char)text.at[whole + 1] - (uint64_t)'0',
-                 b = (unsigned char)text.at[whole + 2] - (uint64_t)'0',
-                 c = (unsigned char)text.at[whole + 3] - (uint64_t)'0';
-  if (a > 9 || b > 9 || c > 9) return false;
-  *out = (int64_t)((first * tens[more] + last) * 1000 + a * 100 + b * 10 + c);
-  return true;
-#else
-  (void)text;
-  (void)out;
-  return false;
-#endif
+/* One digit to seven, none of the bytes beside them is read. */
+static inline bool few_digits(const char *at, size_t count, uint64_t *out) {
+  uint64_t bytes;
+  if (count >= 4) {
+    uint32_t first, last;
+    memcpy(&first, at, sizeof first);
+    memcpy(&last, at + count - sizeof last, sizeof last);
+    bytes = first | (uint64_t)last << 8 * (count - sizeof last);
+  } else {
+    bytes = (unsigned char)at[0] | (uint64_t)(unsigned char)at[count / 2] << 8 * (count / 2) |
+            (uint64_t)(unsigned char)at[count - 1] << 8 * (count - 1);
+  }
+  return digits_in(bytes << 8 * (EIGHT - count) | UINT64_C(0x3030303030303030) >> 8 * count, out);
 }
+
+/* One to fifteen digits. */
+static inline bool digits_at(const char *at, size_t count, uint64_t *out) {
+  static const uint64_t tens[EIGHT] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+  uint64_t bytes, first, last = 0;
+  if (count < EIGHT) return few_digits(at, count, out);
+  memcpy(&bytes, at, sizeof bytes);
+  if (!digits_in(bytes, &first) || (count > EIGHT && !few_digits(at + EIGHT, count - EIGHT, &last))) return false;
+  *out = first * tens[count - EIGHT] + last;
+  return true;
+}
+
+/* As most times are written: 1 to 15 digits, a point, and three more, together times 1000. False: it is not so. */
+static bool take_time(scan_text text, int64_t *out) {
+  uint64_t whole, part;
+  if (text.length < 5 || text.length > 19 || text.at[text.length - 4] != '.' ||
+      !digits_at(text.at, text.length - 4, &whole) || !few_digits(text.at + text.length - 3, 3, &part))
+    return false;
+  *out = (int64_t)(whole * 1000 + part);
+  return true;
+}
+
+static bool take_integer(scan_text text, int64_t *out) {
+  uint64_t value;
+  if (!text.length || text.length > 15 || !digits_at(text.at, text.length, &value)) return false;
+  *out = (int64_t)value;
+  return true;
+}
+#else
+static bool take_time(scan_text text, int64_t *out) { return (void)text, (void)out, false; }
+static bool take_integer(scan_text text, int64_t *out) { return (void)text, (void)out, false; }
+#endif
 
 /* Digits with an optional point, times 10^`places`. */
 static bool decimal(scan_text text, int places, int64_t *out) {
   const char *at = text.at, *end = text.at + text.length;
   const bool negative = at < end && *at == '-';
   if (negative) at++;
-  uint64_t value = 0, eight;
+  uint64_t value = 0;
   const char *first = at;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  if (end - at >= 8 && eight_digits(at, &eight)) {
-    value = eight;
-    at += 8;
-  }
-#endif
   for (; at < end && *at >= '0' && *at <= '9'; at++) {
     if (value > (UINT64_C(9000000000000000000) / 1000 - 9) / 10) goto slow;
     value = value * 10 + (uint64_t)(*at - '0');
@@ -120,6 +133,7 @@ slow:;
 }
 
 bool scan_integer(scan_text text, int64_t *out) {
+  if (take_integer(text, out)) return true;
   /* Numbers of 19 digits do not fit the fast path above, which leaves room for a factor of 1000. */
   if (text.length >= 16 && text.length < 20) {
     char copy[24], *after;
