@@ -1,6 +1,6 @@
 /* See bare.h. Built into the bench, and as libpdhost_cupti_bare.so for CUDA_INJECTION64_PATH, where it counts a whole
- * process, whoever wrote it, and prints the counts at its end. It attaches as pdhost does (cupti_session.h), so that
- * both ask CUPTI for the same work. */
+ * process, whoever wrote it, and prints the counts at its end. It attaches as a run of pdhost does (cupti_session.h),
+ * so that both ask CUPTI for the same work. pdhost record asks for less: no synchronisations, and calls one by one. */
 #include "bare.h"
 
 #include "devices/cuda/cupti/cupti_session.h"

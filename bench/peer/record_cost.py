@@ -9,8 +9,10 @@ there at the same time, and make their blocks of steps in turns, so that a slow 
 of two blocks of one round. The figure is the median of the rounds, with its quartiles.
 """
 import argparse
+import contextlib
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -23,6 +25,10 @@ VARIANTS = ("alone", "record", "record --torch", "bare CUPTI", "torch.profiler")
 BARE = "../bench/libpdhost_cupti_bare.so"  # from the folder of pdhost
 
 
+def bare(args):
+    return os.path.abspath(os.path.join(os.path.dirname(args.pdhost), BARE))
+
+
 class Loop:
     """A process that makes a block of steps when it is told to."""
 
@@ -32,7 +38,7 @@ class Loop:
         if variant == "torch.profiler":
             job.append("--profile")
         elif variant == "bare CUPTI":
-            env["CUDA_INJECTION64_PATH"] = os.path.abspath(os.path.join(os.path.dirname(args.pdhost), BARE))
+            env["CUDA_INJECTION64_PATH"] = bare(args)
         elif variant != "alone":
             out = os.path.join(args.out, "recorded", variant.replace(" ", ""))
             job = [args.pdhost, *variant.split(), "-q", "--duration", "all", "--out", out, "--", *job]
@@ -41,29 +47,39 @@ class Loop:
                                         env=env)
 
     def line(self):
-        if line := self.process.stdout.readline():
+        if not self.process.stdout.closed and (line := self.process.stdout.readline()):
             return line
         self.said.seek(0)
         sys.exit(f"record_cost: {self.what}: exit status {self.process.wait()}: {self.said.read().strip()[-500:]}")
 
     def step_us(self):
-        self.process.stdin.write("block\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # line() says why
+            self.process.stdin.write("block\n")
+            self.process.stdin.flush()
         return float(self.line())
 
     def end(self):
         self.process.communicate()
+        if self.process.returncode:
+            self.line()
 
 
 def measured(args, cell):
     """Microseconds of a step, by variant, of each round."""
-    loops = {variant: Loop(args, cell, variant) for variant in VARIANTS}
-    for loop in loops.values():
-        loop.line()  # it is ready
-    rounds = [{variant: loop.step_us() for variant, loop in loops.items()} for _ in range(args.rounds)]
-    for loop in loops.values():
-        loop.end()
-    return rounds
+    loops = {}
+    try:
+        for variant in VARIANTS:
+            loops[variant] = Loop(args, cell, variant)
+        for loop in loops.values():
+            loop.line()  # it is ready
+        rounds = [{variant: loop.step_us() for variant, loop in loops.items()} for _ in range(args.rounds)]
+        for loop in loops.values():
+            loop.end()
+        return rounds
+    finally:
+        for loop in loops.values():
+            loop.process.kill()
+            loop.process.wait()
 
 
 def main():
@@ -74,6 +90,11 @@ def main():
     parser.add_argument("--cells", nargs="+", default=CELLS)
     parser.add_argument("--out", default=".")
     args = parser.parse_args()
+    args.pdhost = shutil.which(args.pdhost) or args.pdhost
+    if args.rounds < 2:
+        parser.error("--rounds has to be 2 or more")
+    if not os.path.isfile(bare(args)):
+        parser.error(f"{bare(args)} is not there; it belongs to a build with the CUDA device")
     rows = []
     for cell in args.cells:
         rounds = measured(args, cell)

@@ -45,10 +45,12 @@
 /* Where no operation lies in another, as in what pdhost record writes, a recorded launch shows how slow the machine is:
  * recording adds this many times the lower quartile of what the calls that launch took. Fitted to 30 recorded programs
  * on two H200 hosts: with it their steps are 1.05 times as long as unrecorded ones at the median, and 1.10 with 1. In
- * processes that took turns a launch of a CNN took 6 to 9 us longer, and that quartile was 6 to 7 us. No more than so
- * much of it counts, since a call that waits for room in a full queue takes as long as it has to. */
+ * processes that took turns a launch of a CNN took 6 to 9 us longer, and that quartile was 6 to 7 us. */
 #define GAINS_LAUNCH_RECORDED 1.3
+/* No more than this of that quartile counts: a call that waits for room in a full queue takes as long as it has to. */
 #define GAINS_LAUNCH_MOST_NS 10000
+/* Recording one operation, where none lies in another. */
+#define GAINS_OPERATION_NS 1500
 /* A launch of a graph records each of its kernels: one of 300 kernels took 0.5 ms on an H200 while CUPTI recorded. */
 #define GAINS_GRAPH_RECORD_NS 1500
 /* What a launch of a graph takes longer to start than that of its first kernel. Steps that wait for the device keep it
@@ -79,7 +81,8 @@
 /* Where the recorder's cost is estimated, gains miss measured effects by 3 to 5 points at the median (four sets of
  * traces), so two that differ by less than twice that may be the other way round. */
 #define GAINS_NEAR 0.10
-/* Where no operations are known either: 102 gains of 56 traces were missed by 9.4 points at the median. */
+/* Where no operations are known either: 102 gains of 56 traces were missed by 9.4 points at the median, when 1.5 us
+ * were taken off each call. */
 #define GAINS_NEAR_BARE 0.19
 /* The share of the draws that a verdict needs to be given without "possibly". */
 #define GAINS_CERTAIN 0.9

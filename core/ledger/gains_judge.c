@@ -380,7 +380,7 @@ static bool usual_cost(const timeline *from, const timeline_launching *of, doubl
   if (nested_ns > 0) return true;
   if (!timeline_launch_quartile(from, &launch_ns)) return false;
   *out = GAINS_LAUNCH_RECORDED * fmin(launch_ns, GAINS_LAUNCH_MOST_NS) * (of->launches - of->graphs) +
-         GAINS_GRAPH_RECORD_NS * of->graph_records;
+         GAINS_GRAPH_RECORD_NS * of->graph_records + GAINS_OPERATION_NS * of->operations;
   return true;
 }
 

@@ -190,10 +190,11 @@ typedef struct timeline_launching {
 } timeline_launching;
 
 void timeline_count_launching(const timeline *of, timeline_launching *out);
-/* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0: none is
- * nested. false on no memory. */
+/* Lower quartile of the time from an operation's start to that of the first operation directly in it; 0 where none is
+ * nested, too. false on no memory. */
 bool timeline_nested(const timeline *of, double *ns);
-/* Lower quartile of what a call took that launched a kernel, graphs apart; 0: there is none. false on no memory. */
+/* Lower quartile of what the calls took that launched kernels or set memory, graphs and copies apart; 0: there are
+ * none. false on no memory. */
 bool timeline_launch_quartile(const timeline *of, double *ns);
 
 static inline const pd_call *timeline_source(const timeline *self, const timeline_call *call) {

@@ -16,7 +16,7 @@ on after that, and torch.profiler records five of its steps into FILE. With --la
 the same process, and is written to FILE: a profiler can leave each launch slower when it has ended. With --signal, the
 parent process gets SIGUSR2 before the steps and after them, for which pdhost record --start-on-signal waits, and steps that
 follow are timed, too. CELL is the name of a trace without its ending, as encoder_fp32_sync_forced_sync_16. With --turn, one
-job at a time uses the GPU, of all that name the same FILE; the others import PyTorch meanwhile. --list prints the cells in the order of the seed.
+job at a time uses the GPU, of all that name the same FILE, which has to be there. --list prints the cells in the order of the seed.
 
 The same command goes on where an earlier one ended. A step that cannot be captured leaves PyTorch's random numbers of no
 use, so that the script then begins anew by itself.
@@ -252,11 +252,16 @@ def graph_blocks_of(program, name):
 
 
 def take_turn(path):
-    """Nobody else has it until this process has ended. Each that waits adds a byte. Who removes the file ends them."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    """Nobody else has it until this process has ended. Each process that waits adds a byte to the file. One that finds the file
+    removed when it gets its turn, or its parent ended, ends."""
+    parent = os.getppid()
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    except FileNotFoundError:
+        sys.exit('generate.py: its turn came too late')
     os.write(file, b'.')
     fcntl.flock(file, fcntl.LOCK_EX)
-    if os.fstat(file).st_nlink == 0:
+    if os.fstat(file).st_nlink == 0 or os.getppid() != parent:
         sys.exit('generate.py: its turn came too late')
 
 

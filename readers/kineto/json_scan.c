@@ -134,7 +134,7 @@ slow:;
 
 bool scan_integer(scan_text text, int64_t *out) {
   if (take_integer(text, out)) return true;
-  /* Numbers of 19 digits do not fit the fast path above, which leaves room for a factor of 1000. */
+  /* Numbers of 19 digits do not fit decimal(), which leaves room for a factor of 1000. */
   if (text.length >= 16 && text.length < 20) {
     char copy[24], *after;
     memcpy(copy, text.at, text.length);

@@ -51,10 +51,14 @@ assert rows == ["| steps | 2 ms; ratio 0.6 to the better | 1 to 3 | ratio 0.5 | 
 with tempfile.TemporaryDirectory() as folder:
     cost = [{"cell": "a", "variant": "alone", "step_us": 1000, "ratio": 1, "low": 1, "high": 1},
             {"cell": "a", "variant": "record", "step_us": 1100, "ratio": 1.1, "low": 1.0, "high": 1.2},
+            {"cell": "a", "variant": "record --torch", "step_us": 1200, "ratio": 1.2, "low": 1.1, "high": 1.3},
             {"cell": "a", "variant": "torch.profiler", "step_us": 1600, "ratio": 1.6, "low": 1.5, "high": 1.7}]
     pathlib.Path(folder, "record_cost.json").write_text(json.dumps({"rows": cost}), encoding="utf-8")
     got = [(row["what"], row["value"], row["low"], row["high"], row["goal"]) for row in figures.gpu_figures(pathlib.Path(folder))]
-    assert got == [("a, pdhost", 1.1, 1.0, 1.2, "at most 1.05"), ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
+    assert got == [("a, pdhost", 1.1, 1.0, 1.2, "at most 1.05"), ("a, with --torch", 1.2, 1.1, 1.3, None),
+                   ("a, torch.profiler", 1.6, 1.5, 1.7, None)], got
+    folded = [line for _, line in figures.page_rows(figures.gpu_figures(pathlib.Path(folder)), False)]
+    assert folded == ["| a | 1.1; with --torch 1.2; torch.profiler 1.6 | 1 to 1.2 | at most 1.05 | `bench/peer/record_cost.py` |"], folded
 with tempfile.TemporaryDirectory() as folder:
     said = [{"job": "eager", "code": 0},
             {"job": "footprint", "kernels": 1000000, "added_bytes": 52e6, "growth_bytes": 4096, "exit_s": 0.028, "report_s": 0.34},

@@ -33,16 +33,23 @@ PD_TEST(gains, recording_costs_what_lies_between_nested_operations) {
   cr_assert_float_eq(added_by_recording(800), 2 * wanted, 0.02 * wanted);
 }
 
-/* Five launches a step, the calls of which take `call_ns`; no operations. */
+/* Five calls a step, two of which take `call_ns` and three of which take three times as long. The last of them copies.
+ */
 static double added_to_launches(int64_t call_ns) {
   gains_rig rig;
   gains out;
   begin(&rig);
   for (uint64_t s = 0; s < STEPS; s++) {
     const int64_t at = add_step(&rig, s);
-    for (int64_t from = at; from < at + 200000; from += 40000) {
-      fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", rig.thread, from, from + call_ns, ++rig.correlation);
-      fake_kernel(rig.fake, "k", rig.main, from + 12000, from + 14000, rig.correlation);
+    for (int64_t i = 0; i < 5; i++) {
+      const int64_t from = at + i * 40000, took = i < 2 ? call_ns : 3 * call_ns;
+      fake_call(rig.fake, i == 4 ? PD_API_MEMCPY : PD_API_LAUNCH, i == 4 ? "cudaMemcpyAsync" : "cudaLaunchKernel",
+                rig.thread, from, from + took, ++rig.correlation);
+      if (i == 4)
+        fake_copy(rig.fake, PD_MEMORY_PINNED, PD_MEMORY_DEVICE, 1 << 16, rig.main, from + 36000, from + 38000,
+                  rig.correlation);
+      else
+        fake_kernel(rig.fake, "k", rig.main, from + 36000, from + 38000, rig.correlation);
     }
   }
   judge(&rig, 0, &out);
@@ -52,7 +59,7 @@ static double added_to_launches(int64_t call_ns) {
 PD_TEST(gains, where_no_operation_is_known_the_launches_show_how_slow_recording_is) {
   cr_assert_float_eq(added_to_launches(3000), 5 * GAINS_LAUNCH_RECORDED * 3000, 1000);
   cr_assert_float_eq(added_to_launches(6000), 5 * GAINS_LAUNCH_RECORDED * 6000, 2000);
-  cr_assert_float_eq(added_to_launches(20000), 5 * GAINS_LAUNCH_RECORDED * GAINS_LAUNCH_MOST_NS, 3000);
+  cr_assert_float_eq(added_to_launches(11500), 5 * GAINS_LAUNCH_RECORDED * GAINS_LAUNCH_MOST_NS, 3000);
 }
 
 PD_TEST(gains, in_a_graph_recording_costs_by_its_kernels) {

@@ -54,19 +54,25 @@ Test(json_scan, times_are_exact) {
 
 Test(json_scan, integers_are_exact) {
   for (int i = 0; i < 200000; i++) {
-    char *text = malloc(19); /* without room, as scanned() */
-    const size_t length = 1 + draw(18), wrong = draw(3) ? length : draw(length);
+    const size_t sign = draw(4) == 0, length = sign + 1 + draw(18),
+                 wrong = draw(3) ? length : sign + draw(length - sign);
+    char *text = malloc(length); /* a sanitizer sees what is read beside it */
     int64_t wanted = 0, found = 0;
-    for (size_t at = 0; at < length; at++) {
-      text[19 - length + at] = (char)('0' + draw(10));
-      wanted = wanted * 10 + text[19 - length + at] - '0';
+    text[0] = '-';
+    for (size_t at = sign; at < length; at++) {
+      text[at] = (char)('0' + draw(10));
+      wanted = wanted * 10 + text[at] - '0';
     }
-    if (wrong < length) text[19 - length + wrong] = "/:z\0"[draw(4)];
-    const bool is_number = scan_integer((scan_text){text + 19 - length, length}, &found);
-    cr_assert_eq(is_number, wrong == length, "%.*s", (int)length, text + 19 - length);
-    if (is_number) cr_assert_eq(found, wanted, "%.*s: %lld", (int)length, text + 19 - length, (long long)found);
+    if (wrong < length) text[wrong] = "/:z\0"[draw(4)];
+    const bool is_number = scan_integer((scan_text){text, length}, &found);
+    cr_assert_eq(is_number, wrong == length, "%.*s", (int)length, text);
+    if (is_number) cr_assert_eq(found, sign ? -wanted : wanted, "%.*s: %lld", (int)length, text, (long long)found);
     free(text);
   }
+  int64_t found;
+  cr_assert_not(scan_integer((scan_text){"", 0}, &found));
+  cr_assert(scan_integer((scan_text){"9223372036854775807", 19}, &found));
+  cr_assert_eq(found, INT64_MAX);
 }
 
 Test(json_scan, a_time_with_a_byte_that_is_no_digit_is_none) {

@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import pathlib
 import signal
 import sys
 import tempfile
@@ -75,6 +76,7 @@ class Corpus(unittest.TestCase):
         for profiles in (False, True):
             self.module.profile.reset_mock()
             with tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "turn").touch()
                 out = self.run_cell("encoder_fp32_sync_forced_sync_16", steps=10, profile=profiles, trace="a.json" if profiles else None,
                                     turn=os.path.join(folder, "turn") if profiles else None)
             self.assertEqual(out, "encoder_fp32_sync_forced_sync_16: step 110 us\n")
@@ -128,6 +130,9 @@ class Corpus(unittest.TestCase):
     def test_a_turn_is_over_when_its_process_has_ended(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "turn")
+            with self.assertRaisesRegex(SystemExit, "its turn came too late"):
+                self.module.take_turn(path)
+            pathlib.Path(path).touch()
             told, tell = os.pipe()
             child = os.fork()
             if child == 0:
@@ -141,6 +146,10 @@ class Corpus(unittest.TestCase):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.assertEqual(file.read(), ".")
+            with patch.object(self.module.os, "fstat", side_effect=lambda _: os.remove(path) or os.stat_result([0] * 10)):
+                with self.assertRaisesRegex(SystemExit, "its turn came too late"):
+                    self.module.take_turn(path)
             os.close(told)
             os.close(tell)
 

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -41,14 +42,15 @@ import fcntl, json, os, signal, sys, time
 words = sys.argv[1:]
 if "--list" in words:
     sys.exit(print("cell" + words[words.index("--seed") + 1]))
-turn = os.open(words[words.index("--turn") + 1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+turn = os.open(words[words.index("--turn") + 1], os.O_WRONLY | os.O_APPEND)
 os.write(turn, b".")
 fcntl.flock(turn, fcntl.LOCK_EX)
 if os.fstat(turn).st_nlink == 0:
     sys.exit("its turn came too late")
 waited = os.fstat(turn).st_size
 if words[words.index("--run") + 1] == "cell7":
-    time.sleep(1)
+    while os.fstat(turn).st_nlink: # until the time is over
+        time.sleep(0.01)
 for _ in range(words.count("--signal") * 2):
     os.kill(os.getppid(), signal.SIGUSR2)
     time.sleep(0.3)
@@ -102,7 +104,14 @@ class GpuRecord(unittest.TestCase):
                     self.assertEqual(file.read(), kind)
         self.assertEqual([said for _, said in self.corpus(cells=6)], [["exit code 0: "]] * 2)
         self.assertEqual(self.corpus(seconds=0), [])
-        self.assertEqual(len(self.corpus(cells=7, seconds=0.8)), 1)
+        self.assertEqual(len(self.corpus(cells=7, seconds=4)), 1)
+
+    def test_nothing_is_left_of_a_job_that_takes_too_long(self):
+        told = os.path.join(self.folder, "told")
+        child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', \"import time; time.sleep(1.5); open({told!r}, 'w')\"])"
+        self.assertEqual(self.script.run([sys.executable, "-c", child], limit=0.7)[::2], (-1, "no end within 0.7 s"))
+        time.sleep(2)
+        self.assertFalse(os.path.exists(told))
 
     def trace(self, name, document):
         path = os.path.join(self.folder, name)

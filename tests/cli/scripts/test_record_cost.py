@@ -22,7 +22,11 @@ us += 10 * ("--profile" in words) + int(os.environ.get("RECORDED", 0))
 us += 4 * os.environ.get("CUDA_INJECTION64_PATH", "").endswith("bench/libpdhost_cupti_bare.so")
 print("ready", flush=True)
 for line in sys.stdin:
+    if "dies" in words[words.index("--run") + 1] and "--profile" in words:
+        sys.exit("out of memory")
     print(us, flush=True)
+if "late" in words[words.index("--run") + 1] and "RECORDED" in os.environ:
+    sys.exit("not written")
 '''
 RECORD = f"#!{sys.executable}" + r'''
 import os, subprocess, sys
@@ -39,14 +43,16 @@ class RecordCost(unittest.TestCase):
         self.module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.module)
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        for name, text in (("generate.py", GENERATE), ("pdhost", RECORD)):
+        for folder in ("bin", "bench"):
+            os.mkdir(os.path.join(self.folder, folder))
+        for name, text in (("generate.py", GENERATE), ("bin/pdhost", RECORD), ("bench/libpdhost_cupti_bare.so", "")):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        os.chmod(os.path.join(self.folder, "pdhost"), 0o755)
+        os.chmod(os.path.join(self.folder, "bin", "pdhost"), 0o755)
         self.module.GENERATE = os.path.join(self.folder, "generate.py")
 
     def run_on(self, *cells):
-        words = ["record_cost.py", "--pdhost", os.path.join(self.folder, "pdhost"), "--rounds", "3", "--steps", "2",
+        words = ["record_cost.py", "--pdhost", os.path.join(self.folder, "bin", "pdhost"), "--rounds", "3", "--steps", "2",
                  "--out", self.folder, "--cells", *cells]
         with patch.object(sys, "argv", words), contextlib.redirect_stdout(io.StringIO()) as out:
             self.module.main()
@@ -67,6 +73,16 @@ class RecordCost(unittest.TestCase):
     def test_a_loop_that_ends_says_why(self):
         with self.assertRaisesRegex(SystemExit, "broken, alone: exit status 1: no GPU"):
             self.run_on("broken")
+        with self.assertRaisesRegex(SystemExit, "dies, torch.profiler: exit status 1: out of memory"):
+            self.run_on("dies")
+        with self.assertRaisesRegex(SystemExit, "late, record: exit status 1: not written"):
+            self.run_on("late")
+
+    def test_without_the_collector_nothing_is_measured(self):
+        os.remove(os.path.join(self.folder, "bench", "libpdhost_cupti_bare.so"))
+        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit):
+            self.run_on("one")
+        self.assertIn("libpdhost_cupti_bare.so is not there", err.getvalue())
 
 
 if __name__ == "__main__":
