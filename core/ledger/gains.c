@@ -330,10 +330,13 @@ bool gains_find(const trace_facts *facts, gains *out) {
   program_close(&self.program);
   memcpy(out->host, self.timeline.host, sizeof out->host);
   memset(self.timeline.host, 0, sizeof self.timeline.host);
+  out->made = self.timeline.made;
+  self.timeline.made = (intervals){0};
   timeline_close(&self.timeline);
   return ok;
 }
 
 void gains_free(gains *self) {
   for (uint32_t o = 0; o < TIMELINE_OWNERS; o++) intervals_free(&self->host[o]);
+  intervals_free(&self->made);
 }

@@ -148,8 +148,8 @@ typedef struct gains {
   bool input_in_few;   /* so few steps have waits that single steps drawn do not agree on them */
   bool passes_unsure;  /* small batch is named, and saves too little if kernels take longer for more samples */
   double hops;
-  intervals host[TIMELINE_OWNERS]; /* timeline.h */
-  place where;                     /* most of the named cause's calls; all 0: not known, or it is no matter of calls */
+  intervals host[TIMELINE_OWNERS], made; /* timeline.h */
+  place where; /* most of the named cause's calls; all 0: not known, or it is no matter of calls */
 } gains;
 
 /* Whether the cause that is named holds: it follows from what is recorded, GAINS_CERTAIN of the draws have it, so have

@@ -363,17 +363,14 @@ static double solve(gains_judge *self, double wanted_ns) {
   return solve_keep(self, least, wanted_ns);
 }
 
-/* What recording adds to all steps by its usual cost. False on no memory. */
+/* What recording adds to all steps by its usual cost. False on no memory. Our own recorder, where a run has no steps
+ * without it, says nothing rather than guess. */
 static bool usual_cost(const timeline *from, const timeline_launching *of, double *out) {
   const pd_trace *trace = from->facts->trace;
+  const bool is_told = (trace->facts & PD_FACT_RECORDER_COST) != 0;
   double nested_ns = 0, launch_ns = 0;
-  *out = 0;
-  if (trace->facts & PD_FACT_RECORDER_COST) {
-    *out = (double)trace->record_cost_ns * (of->operations + of->calls);
-    return true;
-  }
-  /* Our own recorder, where a run has no steps without it, says nothing rather than guess. */
-  if ((trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return true;
+  *out = is_told ? (double)trace->record_cost_ns * (of->operations + of->calls) : 0;
+  if (is_told || (trace->facts & PD_FACT_TRAIN) || (trace->device && !trace->device->is_cuda)) return true;
   if (!timeline_nested(from, &nested_ns)) return false;
   *out = fmin(nested_ns, GAINS_NESTED_MOST_NS) *
          (GAINS_OPERATION_NESTED * of->operations + GAINS_LAUNCH_NESTED * of->launches);

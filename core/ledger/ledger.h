@@ -27,7 +27,8 @@
  *   work, for an event or for the device itself.
  * - profiler again: the loop is in a call, as long as recording it holds up the step: ledger_profiler.h.
  * - input_io, input_cpu, input_handover: the loop waits for a batch; of the worker that made it: reading, else making
- *   it, else neither (it was ready, or on its way).
+ *   it, else neither (it was ready, or on its way). In a program of somebody else input_cpu is the loop's own work on
+ *   it, as a loader without workers has it.
  * - allocator again: the loop is in an allocation or a free.
  * - measurement: the loop is in a synchronisation outside train_step.
  * - forced_sync: the loop is in a synchronisation within train_step, or in a copy to pageable memory.

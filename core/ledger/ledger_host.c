@@ -3,6 +3,8 @@
 
 #include "ledger.h"
 
+#include "facts/thread_states.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,6 +198,39 @@ static bool find_memory(const trace_facts *facts, ledger_host *out) {
   return true;
 }
 
+/* ---- another program ---- */
+
+typedef struct work_finder {
+  intervals *out;
+  bool ok;
+} work_finder;
+
+static bool add_work(void *user, const pd_state_row *row, int64_t start_ns, int64_t end_ns) {
+  work_finder *self = user;
+  if (row->state == PD_HOST_RUNS || row->state == PD_HOST_DELAYED || row->state == PD_HOST_FAULT)
+    self->ok = intervals_add(self->out, start_ns, end_ns);
+  return self->ok;
+}
+
+/* Where the thread that launches next works in a wait for input, it makes the batch itself: a loader without workers.
+ * Operations tell so, or the system's states of the thread. */
+static bool find_made(const trace_facts *facts, const gains *of, intervals *out) {
+  const intervals *waits = &of->host[__builtin_ctz(REPLAY_INPUT)];
+  work_finder finder = {out, true};
+  uint64_t c = 0;
+  for (size_t i = 0; finder.ok && i < of->made.count; i++)
+    finder.ok = intervals_add(out, of->made.rows[i].start, of->made.rows[i].end);
+  for (size_t i = 0; finder.ok && i < waits->count; i++) {
+    while (c < facts->call_count &&
+           (facts_call(facts, c)->start_ns < waits->rows[i].end || !facts_call(facts, c)->activity_count))
+      c++;
+    if (c == facts->call_count) break;
+    thread_states_visit(facts->trace, facts_call(facts, c)->thread, waits->rows[i].start, waits->rows[i].end, add_work,
+                        &finder);
+  }
+  return finder.ok && intervals_merge(out);
+}
+
 /* Another program's, as the replay has it. Copies of page-locked memory are launches. */
 static bool take_replayed(const gains *of, ledger_host *out) {
   intervals *const to[] = {&out->train,    &out->input, &out->inner_sync, &out->outer_sync, &out->allocator,
@@ -210,7 +245,8 @@ static bool take_replayed(const gains *of, ledger_host *out) {
 
 bool ledger_host_open(const trace_facts *facts, const gains *of, ledger_host *out) {
   if (!(facts->trace->facts & PD_FACT_TRAIN))
-    return divide_steps(facts, out) && find_waits(facts, out) && take_replayed(of, out) && intervals_merge(&out->train);
+    return divide_steps(facts, out) && find_waits(facts, out) && find_made(facts, of, &out->input_cpu) &&
+           take_replayed(of, out) && intervals_merge(&out->train);
   return find_train(facts, out) && divide_steps(facts, out) && find_waits(facts, out) && find_calls(facts, out) &&
          find_compute(facts, out) && find_memory(facts, out);
 }

@@ -361,6 +361,7 @@ bool timeline_open(const trace_facts *facts, timeline *out) {
 
 void timeline_close(timeline *self) {
   for (uint32_t o = 0; o < TIMELINE_OWNERS; o++) intervals_free(&self->host[o]);
+  intervals_free(&self->made);
   for (uint16_t l = 0; l < self->lane_count; l++) {
     if (self->inputs) intervals_free(&self->inputs[l]);
     if (self->frameworks) intervals_free(&self->frameworks[l]);

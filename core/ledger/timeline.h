@@ -125,6 +125,7 @@ typedef struct timeline {
   /* Whose lane 0 is, by the bit of its owner; empty for our own training loop (PD_FACT_TRAIN), whose ranges tell more.
    */
   intervals host[TIMELINE_OWNERS];
+  intervals made; /* of the waits for input in it, those in which lane 0 makes the batch by operations of its own */
 } timeline;
 
 #define TIMELINE_UNJUDGED UINT16_MAX

@@ -61,6 +61,8 @@ bool timeline_count_idle(timeline *self) {
     }
     self->idle_ns[bit_of(item->owner)] += idle;
     ok = is_own || intervals_add(&self->host[bit_of(item->owner)], from, to);
+    if (ok && !is_own && item->owner == REPLAY_INPUT && (item->flags & REPLAY_SCALED))
+      ok = intervals_add(&self->made, from, to);
   }
   return ok;
 }

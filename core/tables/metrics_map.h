@@ -219,7 +219,7 @@
     "time in which the device is idle and the loop waits for a batch that a worker reads",                             \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_input_cpu, "Input wait: CPU work", "Input wait: CPU work", NS, WIDE,                                        \
-    "time in which the device is idle and the loop waits for a batch that a worker computes",                          \
+    "time in which the device is idle and the loop waits for a batch that a worker computes, or computes it itself",   \
     "first owner in the order of core/ledger/ledger.h", "pdhost")                                                      \
   X(ledger_input_handover, "Input wait: hand-over", "Input wait: hand-over", NS, WIDE,                                 \
     "time in which the device is idle and the loop waits for a batch that is on its way, or of which nothing is "      \

@@ -84,6 +84,41 @@ PD_TEST(ledger, another_programs_idle_time_is_whose_the_replay_says) {
   rig_end(&rig);
 }
 
+/* Eight steps, each with a marked wait of 600 us and then a launch. In a wait the thread that launches is 400 us in
+ * `state`, or with `operations` it runs one of them every 10 us. */
+static void waits_for_input(pd_host_state state, bool operations, int64_t made_ns) {
+  enum { STEPS = 8, STEP_NS = 800000, WAIT_NS = 600000 };
+  static pd_state_row rows[STEPS];
+  analysis_rig rig;
+  rig_begin(&rig);
+  const uint32_t loop = fake_thread(rig.fake, 1, "loop"), stream = fake_stream(rig.fake, 0, 1, 7);
+  for (uint32_t s = 0; s < STEPS; s++) {
+    const int64_t at = (int64_t)s * STEP_NS;
+    fake_step(rig.fake, s, at, at + STEP_NS);
+    fake_range(rig.fake, PD_RANGE_DATALOADER, "DataLoader", loop, at, at + WAIT_NS);
+    for (int64_t from = at; operations && from < at + WAIT_NS; from += 10000)
+      fake_range(rig.fake, PD_RANGE_OP, "aten::mul", loop, from, from + 8000);
+    fake_call(rig.fake, PD_API_LAUNCH, "cudaLaunchKernel", loop, at + WAIT_NS + 10000, at + WAIT_NS + 15000, s + 1);
+    fake_kernel(rig.fake, "k", stream, at + WAIT_NS + 20000, at + STEP_NS, s + 1);
+    rows[s] = (pd_state_row){.start_ns = at, .end_ns = at + 400000, .thread = loop, .state = state};
+  }
+  rig_finish(&rig);
+  rig.trace->facts = PD_FACT_CALLS | PD_FACT_STEPS | PD_FACT_INPUT | (operations ? PD_FACT_OPERATIONS : PD_FACT_STATES);
+  if (!operations) rig.trace->states = (pd_array){rows, STEPS, sizeof rows[0]};
+  analysis_forget(rig.analysis, rig.trace);
+  owns(&rig, "Input wait: CPU work", STEPS * made_ns);
+  owns(&rig, "Input wait: hand-over", STEPS * (WAIT_NS - made_ns));
+  rig_end(&rig);
+}
+
+PD_TEST(ledger, a_loop_that_works_in_its_waits_makes_its_batches_itself) {
+  waits_for_input(PD_HOST_RUNS, false, 400000);
+  waits_for_input(PD_HOST_DELAYED, false, 400000);
+  waits_for_input(PD_HOST_FUTEX, false, 0);
+  waits_for_input(PD_HOST_READ, false, 0);
+  waits_for_input(0, true, 600000);
+}
+
 PD_TEST(ledger, work_queued_longer_than_the_latency_is_the_devices_own) {
   analysis_rig rig;
   rig_begin(&rig);

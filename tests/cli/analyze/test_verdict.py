@@ -65,7 +65,8 @@ class Verdicts(Case):
         for_5_ms = ["-o", "scenario.inject_us=5000"]
         expected = {"control": ("none", []), "dataloader": ("input_bound", ["-o", "data.io_sleep_ms=6"]),
                     "sync": ("forced_sync", ["-o", "scenario.reads_per_step=200"]),
-                    "tiny_ops": ("launch_bound", ["-o", "scenario.rounds=30"]), "memory_churn": ("allocator", []),
+                    "tiny_ops": ("launch_bound", ["-o", "scenario.rounds=30", "--batch_size", "4", "--image_size", "8"]),
+                    "memory_churn": ("allocator", []),
                     "host_compute": ("host_compute", for_5_ms), "pageable_copy": ("pageable_copy", for_5_ms),
                     "serial_streams": ("serial_streams", for_5_ms), "small_batch": ("small_batch", []),
                     "blocking_copy": ("forced_sync", ["-o", "data.batch_size=4", "-o", "data.image_size=8",
