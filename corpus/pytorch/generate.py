@@ -196,7 +196,8 @@ class Program:
                 self.optimizer.step()
         torch.cuda.current_stream().wait_stream(side)
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph):
+        # The thread of a loader that page-locks batches may call CUDA meanwhile.
+        with torch.cuda.graph(graph, capture_error_mode='thread_local'):
             self.loss(x, y).backward()
             self.optimizer.step()
 
