@@ -147,8 +147,8 @@ static void find_near(const gains_judge *self) {
 
 /* Without operations all that lies between two calls counts as launching, though it may belong to what blocks, copies
  * or allocates there: the host that launches sets the pace of the step, so that its time moves from one to the other.
- * How slow recording is, is then estimated from the launches alone, if nothing else says it: up to half of the
- * launching is its. */
+ * If nothing else says how slow recording is, it is then estimated from the launches alone: up to half of the launching
+ * may be the recorder's. */
 static void find_beside(const gains_judge *self) {
   static const struct {
     uint32_t cause;

@@ -43,9 +43,10 @@
  * traces of PyTorch 1.8, what lies there is not recording alone. */
 #define GAINS_NESTED_MOST_NS 1600
 /* Where no operation lies in another, as in what pdhost record writes, a recorded launch shows how slow the machine is:
- * recording adds this many times the lower quartile of what the calls that launch took. Fitted to 30 recorded programs
- * on two H200 hosts: with it their steps are 1.05 times as long as unrecorded ones at the median, and 1.10 with 1. In
- * processes that took turns a launch of a CNN took 6 to 9 us longer, and that quartile was 6 to 7 us. */
+ * recording adds this many times the lower quartile of what the calls that launch took. It was fitted to four sets, 30
+ * recorded programs on H200s: with it their steps are 1.04 to 1.06 times as long as unrecorded ones, by the median of
+ * each set, and 1.07 to 1.12 times with 1. In processes that took turns a launch of a CNN took 6 to 9 us longer, and
+ * that quartile was 6 to 7 us. */
 #define GAINS_LAUNCH_RECORDED 1.3
 /* No more than this of that quartile counts: a call that waits for room in a full queue takes as long as it has to. */
 #define GAINS_LAUNCH_MOST_NS 10000

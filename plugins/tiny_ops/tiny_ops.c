@@ -14,7 +14,7 @@ static const pd_option rows[] = {
 };
 
 static const pd_preset presets[] = {{"data.resident", "device"}, {"train.fused", "false"}, {NULL, NULL}};
-/* A launch costs little beside what the CPU device computes, on some processors hardly anything: smaller operations. */
+/* A launch costs little beside what the CPU device computes, so its operations are smaller. */
 static const pd_device_preset device_presets[] = {
     {"cpu", "data.batch_size", "4"}, {"cpu", "data.image_size", "8"}, {NULL, NULL, NULL}};
 
