@@ -172,8 +172,9 @@ static bool after_optimizer(const launch_at *from, uint64_t period, uint64_t *ph
     if (quiet <= best) continue;
     best = quiet;
     found = true;
-    *phase = (i + 1) % period;
-    while (from[*phase].to_host) *phase = (*phase + 1) % period;
+    uint64_t copies = 0; /* of results, behind the optimizer: all of the launches may be some */
+    while (copies < period && from[(i + 1 + copies) % period].to_host) copies++;
+    *phase = (i + 1 + copies) % period;
   }
   return found;
 }

@@ -68,6 +68,17 @@ PD_TEST(launch_period, a_step_ends_behind_the_optimizer) {
   }
 }
 
+/* A copy may have the name of an optimizer. The search ends where the loop has nothing else. */
+PD_TEST_WITH(launch_period, launches_that_are_all_copies_to_the_host, .timeout = 20) {
+  made *self = begin();
+  for (uint32_t step = 0; step < 60; step++) {
+    launch(self, OPTIMIZER);
+    self->launches[self->all.count - 1].to_host = true;
+    launch(self, READ);
+  }
+  cr_assert_eq(found(self).length, 2);
+}
+
 PD_TEST(launch_period, micro_batches_are_no_steps) {
   for (uint32_t batches = 2; batches <= 8; batches *= 2) {
     made *self = begin();
