@@ -1,6 +1,8 @@
 /* Files that cannot be read as they are, to say what to do with them. See kineto.h. */
 #include "kineto.h"
 
+#include "base/shell_word.h"
+
 #define PACKED ", and only plain, gzip and zip files are read; unpack it"
 #define WIDE "is text in UTF-16, and only UTF-8 is read; convert it"
 #define TO_UTF_8 "iconv -f UTF-16 -t UTF-8"
@@ -51,5 +53,7 @@ pd_status kineto_refuse_other(const kineto_reader *self, const char *first, uint
   if (strcmp(self->path, "-") == 0)
     return host->fail(host, PD_INVALID, "%s before it comes here, as in %s TRACE | pdhost analyze -", formats[i].says,
                       formats[i].pipe);
-  return host->fail(host, PD_INVALID, "%s with %s %s%s", formats[i].says, formats[i].fix, self->path, formats[i].end);
+  char file[SHELL_WORD_BYTES];
+  return host->fail(host, PD_INVALID, "%s with %s %s%s", formats[i].says, formats[i].fix, shell_word_in(file, self->path),
+                    formats[i].end);
 }

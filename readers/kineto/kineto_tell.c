@@ -1,6 +1,8 @@
 /* What is said of a file: what is odd about it, and why it cannot be read. See kineto.h. */
 #include "kineto.h"
 
+#include "base/shell_word.h"
+
 static void tell(const kineto_reader *self, const kineto_oddity *what, const char *one, const char *more) {
   if (!what->count) return;
   self->intake->place(self->intake, what->first);
@@ -82,10 +84,11 @@ static pd_status say_no_list(const kineto_reader *self) {
                       "cannot be read: it has one event a line, without a list around them; make a list of them, as in "
                       "%s TRACE | pdhost analyze -",
                       into_list);
+  char file[SHELL_WORD_BYTES];
   return host->fail(host, PD_INVALID,
                     "cannot be read: it has one event a line, without a list around them; make a list of them with "
                     "zcat -f %s | %s > NEW.json",
-                    self->path, into_list);
+                    shell_word_in(file, self->path), into_list);
 }
 
 pd_status kineto_say_nothing_kept(const kineto_reader *self) {

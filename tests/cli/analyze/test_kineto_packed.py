@@ -122,10 +122,11 @@ class Packed(MadeKinetoCase):
                            (self.text.encode("utf-16"), "is text in UTF-16, and only UTF-8 is read"),
                            (lines.encode(), "cannot be read: it has one event a line, without a list around them"),
                            (gzip.compress(lines.encode()), "cannot be read: it has one event a line")):
-            with open(self.path("other.json"), "wb") as file:
-                file.write(data)
-            run = self.run_pdhost("analyze", "other.json", watch=False)
-            self.assert_fails(run, 3, "other.json: " + said)
+            for name in ("other.json", "it's another.json"):
+                with open(self.path(name), "wb") as file:
+                    file.write(data)
+                run = self.run_pdhost("analyze", name, watch=False)
+                self.assert_fails(run, 3, f"{name}: {said}")
             typed = re.search(r" with (.*) \[PDH", run[2]).group(1)
             subprocess.run(["sh", "-c", typed], cwd=self.path(""), check=True)
             with open(self.path("inner.json" if "tar" in typed else "NEW.json"), "rb") as file:
