@@ -1,6 +1,8 @@
 /* Reads what `nsys export --type sqlite` writes. */
 #include "nsys_reader.h"
 
+#include "base/shell_word.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +95,11 @@ static pd_status open_file(const pd_host *host, const void *options, const char 
   (void)options;
   if (strcmp(path, "-") == 0)
     return host->fail(host, PD_INVALID, "an SQLite file cannot be read from standard input; give its path");
-  if (ends(path, ".nsys-rep"))
-    return host->fail(host, PD_INVALID, "a report cannot be read; export it with nsys export --type sqlite %s", path);
+  if (ends(path, ".nsys-rep")) {
+    char file[SHELL_WORD_BYTES];
+    return host->fail(host, PD_INVALID, "a report cannot be read; export it with nsys export --type sqlite %s",
+                      shell_word_in(file, path));
+  }
   nsys_reader *self = calloc(1, sizeof *self);
   if (!self) return PD_NO_MEMORY;
   self->host = host;

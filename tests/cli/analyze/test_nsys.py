@@ -244,7 +244,7 @@ class Nsys(Case):
         with sqlite3.connect(self.path("other.sqlite")) as file:
             file.execute("CREATE TABLE people (name TEXT)")
         file.close()
-        with open(self.path("report.nsys-rep"), "wb") as file:
+        with open(self.path("a report.nsys-rep"), "wb") as file:
             file.write(b"\x01\x02 closed format")
         with sqlite3.connect(self.path("view.sqlite")) as file:
             file.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
@@ -257,7 +257,7 @@ class Nsys(Case):
         for name, line in (("other.sqlite", "is an SQLite file, and no export of Nsight Systems"),
                            ("generated.sqlite", "is an SQLite file, and no export of Nsight Systems"),
                            ("view.sqlite", "is an SQLite file, and no export of Nsight Systems"),
-                           ("report.nsys-rep", "export it with nsys export --type sqlite")):
+                           ("a report.nsys-rep", "export it with nsys export --type sqlite 'a report.nsys-rep'")):
             self.assert_fails(self.run_pdhost("analyze", name, watch=False), 3, line)
 
     def test_damage(self):
