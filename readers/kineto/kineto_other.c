@@ -54,6 +54,6 @@ pd_status kineto_refuse_other(const kineto_reader *self, const char *first, uint
     return host->fail(host, PD_INVALID, "%s before it comes here, as in %s TRACE | pdhost analyze -", formats[i].says,
                       formats[i].pipe);
   char file[SHELL_WORD_BYTES];
-  return host->fail(host, PD_INVALID, "%s with %s %s%s", formats[i].says, formats[i].fix, shell_word_in(file, self->path),
-                    formats[i].end);
+  return host->fail(host, PD_INVALID, "%s with %s %s%s", formats[i].says, formats[i].fix,
+                    shell_word_in(file, self->path), formats[i].end);
 }
